@@ -22,75 +22,44 @@ final class RequestPart {
     private(set) var times: ClosedRange<Int64>?
     private var numbers: [String: Int64] = [:]
 
-    /// Creates a part. The file must not be there.
+    /// Opens a part, and makes it if it is not there or its making was cut short.
+    /// - Parameter first: the number of the first row of a new part.
+    /// - Throws: `StoreError` `.corrupt` for a damaged file, and for one of another kind, version or server.
     init(path: String?, vfs: String?, first: Int64, server: String) throws {
-        if let path { try FolderLock.makeFile(path) }
         self.path = path
-        connection = try Self.connect(path, vfs)
-        (self.first, block) = (first, RequestBlock(first: first))
-        do {
-            try connection.run(.beginWrite)
-            for table in Statement.requestTables { try connection.run(table) }
+        connection = try Self.kind.open(path, vfs: vfs) { connection in
             try connection.use(.addAboutRequests) { statement in
                 statement.bind(server)
                 statement.bind(first)
                 _ = try statement.step()
             }
-            try connection.execute("PRAGMA application_id = \(Statement.requestLogID)")
-            try connection.run(.commit)
-        } catch {
-            connection.close()
-            throw error
         }
-    }
-
-    /// Opens a part; nil for a file whose making was cut short.
-    /// - Throws: `StoreError` `.corrupt` for a damaged file, and for one of another kind, version or server.
-    init?(opening path: String, vfs: String?, server: String) throws {
-        self.path = path
-        connection = try Self.connect(path, vfs)
         do {
-            if try connection.execute("SELECT count(*) FROM sqlite_schema") == "0" {
-                connection.close()
-                return nil
-            }
-            guard try connection.execute("PRAGMA application_id") == Statement.requestLogID else {
-                throw StoreError(.corrupt, "The file is no part of a request log", ["path": path])
-            }
+            // A power cut may take the last rows, and no more.
+            try connection.sync(false)
+            connection.watchLog { _ in }
             let about = try connection.use(.aboutRequests) { try $0.step() ? (server: $0.string(), first: $0.integer()) : nil }
             guard let about, about.server == server else {
-                throw StoreError(.corrupt, "The file is of another server, or of a restored one", ["path": path])
+                throw StoreError(.corrupt, "The file is of another server, or of a restored one", ["path": path ?? ""])
             }
-            first = about.first
+            self.first = about.first
             let span: (last: Int64, times: ClosedRange<Int64>)? = try connection.use(.requestSpan) { statement in
                 guard try statement.step(), !statement.isNull else { return nil }
                 let (last, oldest) = (statement.integer(), statement.integer())
                 return (last, oldest...max(oldest, statement.integer()))
             }
             times = span?.times
-            block = RequestBlock(first: (span?.last ?? first - 1) + 1)
+            block = RequestBlock(first: (span?.last ?? about.first - 1) + 1)
         } catch {
             connection.close()
             throw error
         }
     }
 
-    private static func connect(_ path: String?, _ vfs: String?) throws -> Connection {
-        let connection = try Connection(path: path ?? ":memory:", vfs: vfs, cacheKibibytes: 512, busyTimeoutMilliseconds: 0)
-        do {
-            // One connection has the file, so there is no memory to share with others.
-            try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            try connection.execute("PRAGMA page_size = \(pageBytes)")
-            try connection.execute("PRAGMA journal_mode = WAL")
-            // A power cut may take the last rows, and no more.
-            try connection.sync(false)
-            connection.watchLog { _ in }
-            return connection
-        } catch {
-            connection.close()
-            throw error
-        }
-    }
+    /// "NcLg" as a number marks the file. One connection has it, so there is no memory to share with others.
+    private static let kind = SideFile(
+        mark: 1_315_130_471, version: 2, tables: Statement.requestTables,
+        settings: ["locking_mode = EXCLUSIVE", "page_size = \(pageBytes)", "journal_mode = WAL"])
 
     func close() { connection.close() }
 

@@ -96,14 +96,10 @@ final class RequestParts {
             guard isOver || bytes > bounds.bytes * (Self.partsOfBytes - 1) / Self.partsOfBytes else { break }
             bytes -= (try? part.bytes) ?? 0
             part.close()
-            if let path = part.path { Self.remove(path) }
+            if let path = part.path { SideFile.remove(path) }
             gone += 1
         }
         parts?.removeFirst(gone)
-    }
-
-    private static func remove(_ path: String) {
-        for ending in ["", "-wal", "-shm", "-journal"] { unlink(path + ending) }
     }
 
     static func removeFiles(_ folder: String) {
@@ -122,11 +118,7 @@ final class RequestParts {
             for name in names {
                 let path = folder + "/" + name
                 do {
-                    guard let part = try RequestPart(opening: path, vfs: vfs, server: server) else {
-                        Self.remove(path)
-                        continue
-                    }
-                    found.append(part)
+                    found.append(try RequestPart(path: path, vfs: vfs, first: Int64(name.dropLast(Self.suffix.count)) ?? 1, server: server))
                 } catch {
                     let error = StoreError(error)
                     guard error.code == .corrupt else {
@@ -151,9 +143,7 @@ final class RequestParts {
     private func setAside(_ path: String, _ error: StoreError) {
         guard let folder else { return }
         let target = folder + "/" + Self.aside
-        Self.remove(target)
-        for ending in ["", "-wal"] { rename(path + ending, target + ending) }
-        Self.remove(path)
+        SideFile.move(path, to: target)
         report(.setAside(path: target, reason: error.text))
     }
 

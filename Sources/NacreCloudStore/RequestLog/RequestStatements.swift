@@ -1,9 +1,6 @@
 /// Statements of one part of the request log. Texts that rows repeat stand once in `texts`, and rows have their
 /// numbers.
 extension Statement {
-    /// "NcLh" as a number: marks a file as a part of the log.
-    static let requestLogID = "1315130472"
-
     static let requestTables = [
         Statement(
             """

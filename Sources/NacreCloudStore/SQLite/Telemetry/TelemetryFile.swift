@@ -1,4 +1,3 @@
-import Glibc
 package import NacreCloudStorage
 import NacreLocks
 
@@ -8,20 +7,15 @@ import NacreLocks
 /// The file is opened by the first transaction, and again after each error of the disk. A damaged file, and one of
 /// another version, are replaced by an empty one.
 package final class TelemetryFile: TelemetryStorage {
-    /// "NcrT" as a number, and the version of the tables.
-    private static let applicationID = "1315140180"
-    private static let version = "2"
-    /// Pages that the connection keeps: a tenth of the telemetry of a busy server.
-    private static let cacheKibibytes = 512
-
     private let path: String?
+    private let vfs: String?
     /// The thread, which the first transaction starts.
     private let thread = Locked<FileThreads?>(nil)
     private let connection = Locked<Connection?>(nil)
 
     /// - Parameter folder: the data folder; nil: in memory.
-    package init(folder: String?) {
-        path = folder.map { $0 + "/" + Self.name }
+    package init(folder: String?, vfs: String? = nil) {
+        (path, self.vfs) = (folder.map { $0 + "/" + Self.name }, vfs)
     }
 
     /// The file's name in a data folder.
@@ -38,7 +32,7 @@ package final class TelemetryFile: TelemetryStorage {
         return try await thread.run { [self] in
             try connection.withLock { connection in
                 do {
-                    let open = try connection ?? self.open()
+                    let open = try connection ?? Self.kind.open(path, vfs: vfs)
                     connection = open
                     let value = try Self.transaction(on: open, body)
                     ended(true)
@@ -51,7 +45,7 @@ package final class TelemetryFile: TelemetryStorage {
                         connection?.close()
                         connection = nil
                     }
-                    if error.code == .corrupt { discard() }
+                    if error.code == .corrupt, let path { SideFile.remove(path) }
                     throw error
                 }
             }
@@ -78,52 +72,28 @@ package final class TelemetryFile: TelemetryStorage {
         }
     }
 
-    private func open() throws -> Connection {
-        let connection = try Connection(
-            path: path ?? ":memory:", vfs: nil, cacheKibibytes: Self.cacheKibibytes, busyTimeoutMilliseconds: SQLiteLimits.busyTimeoutMilliseconds)
-        do {
-            // Removed salts are overwritten. Without a write-ahead log no copy of them stays beside the file.
-            try connection.execute("PRAGMA secure_delete = ON")
-            try connection.execute("PRAGMA journal_mode = TRUNCATE")
-            if let path, chmod(path, 0o600) != 0 { throw DataFolder.systemError("The file of telemetry could not be closed to others", path) }
-            let found = try connection.execute("PRAGMA application_id")
-            if found == Self.applicationID, try connection.execute("PRAGMA user_version") == Self.version { return connection }
-            guard try connection.execute("SELECT count(*) FROM sqlite_schema") == "0" else {
-                throw StoreError(.corrupt, "The file of telemetry is of another version")
-            }
-            try connection.run(.beginWrite)
-            for text in Self.tables { try connection.execute(text) }
-            try connection.execute("PRAGMA application_id = \(Self.applicationID)")
-            try connection.execute("PRAGMA user_version = \(Self.version)")
-            try connection.run(.commit)
-            return connection
-        } catch {
-            connection.close()
-            throw error
-        }
-    }
-
-    /// Removes a damaged file, so that the next transaction makes a new one.
-    private func discard() {
-        guard let path else { return }
-        for name in [path, path + "-journal"] { unlink(name) }
-    }
+    /// "NcrT" as a number marks the file. Removed salts are overwritten, and without a write-ahead log no copy of them
+    /// stays beside the file.
+    private static let kind = SideFile(
+        mark: 1_315_140_180, version: 2, tables: tables, settings: ["secure_delete = ON", "journal_mode = TRUNCATE"])
 
     private static let tables = [
-        """
-        CREATE TABLE sums (
-            tier INTEGER NOT NULL, slot INTEGER NOT NULL, series TEXT NOT NULL, state INTEGER NOT NULL, bytes BLOB NOT NULL,
-            PRIMARY KEY (tier, slot, series)) STRICT, WITHOUT ROWID
-        """,
-        "CREATE INDEX sums_open ON sums (tier, slot, series) WHERE state = 0",
+        Statement(
+            """
+            CREATE TABLE sums (
+                tier INTEGER NOT NULL, slot INTEGER NOT NULL, series TEXT NOT NULL, state INTEGER NOT NULL, bytes BLOB NOT NULL,
+                PRIMARY KEY (tier, slot, series)) STRICT, WITHOUT ROWID
+            """),
+        Statement("CREATE INDEX sums_open ON sums (tier, slot, series) WHERE state = 0"),
         // `made` is the order in which slots are removed. `bytes` and `series` are those of the slot's rows.
-        """
-        CREATE TABLE slots (
-            tier INTEGER NOT NULL, slot INTEGER NOT NULL, made INTEGER NOT NULL, series INTEGER NOT NULL, bytes INTEGER NOT NULL,
-            PRIMARY KEY (tier, slot)) STRICT, WITHOUT ROWID
-        """,
-        "CREATE UNIQUE INDEX slots_made ON slots (made)",
-        "CREATE TABLE salts (period TEXT NOT NULL PRIMARY KEY, id INTEGER NOT NULL, key BLOB NOT NULL) STRICT, WITHOUT ROWID",
+        Statement(
+            """
+            CREATE TABLE slots (
+                tier INTEGER NOT NULL, slot INTEGER NOT NULL, made INTEGER NOT NULL, series INTEGER NOT NULL, bytes INTEGER NOT NULL,
+                PRIMARY KEY (tier, slot)) STRICT, WITHOUT ROWID
+            """),
+        Statement("CREATE UNIQUE INDEX slots_made ON slots (made)"),
+        Statement("CREATE TABLE salts (period TEXT NOT NULL PRIMARY KEY, id INTEGER NOT NULL, key BLOB NOT NULL) STRICT, WITHOUT ROWID"),
     ]
 }
 
