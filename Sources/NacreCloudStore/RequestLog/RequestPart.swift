@@ -35,8 +35,6 @@ final class RequestPart {
             }
         }
         do {
-            // A power cut may take the last rows, and no more.
-            try connection.sync(false)
             connection.watchLog { _ in }
             let about = try connection.use(.aboutRequests) { try $0.step() ? (server: $0.string(), first: $0.integer()) : nil }
             guard let about, about.server == server else {
