@@ -42,10 +42,12 @@ import Testing
             let folder = try TemporaryFolder()
             disk.arm(fault, at: call)
             let events = Locked([String]())
-            let ring = try RequestRing(folder: folder.path, vfs: disk.name, server: "one", bounds: .usual, now: { Self.noon }) { event in
-                let text = if case .failed = event { "failed" } else if case .recovered = event { "recovered" } else { "\(event)" }
-                events.withLock { $0.append(text) }
-            }
+            let ring = try RequestRing(
+                folder: folder.path, vfs: disk.name, server: "one", bounds: .usual, now: { Self.noon },
+                report: { event in
+                    let text = if case .failed = event { "failed" } else if case .recovered = event { "recovered" } else { "\(event)" }
+                    events.withLock { $0.append(text) }
+                })
             for turn in 1...Self.turns {
                 if turn == Self.turns { disk.heal() }
                 var row = RequestRow()
