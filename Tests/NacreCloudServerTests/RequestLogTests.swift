@@ -132,6 +132,25 @@ import Testing
         }
     }
 
+    @Test func `no line has the name of a private zone, record or value, and the default zone keeps its name`() async throws {
+        let server = try await TestServer()
+        let path = "/database/1/\(TestServer.container)/development/private"
+        let query = "ckAPIToken=\(server.names["api"] ?? "")&ckWebAuthToken=\(server.names["ada"] ?? "")"
+        let inZone = #""zoneID":{"zoneName":"Hush"}"#
+        for (target, body) in [
+            ("zones/modify", Body.zones("create", "Hush")), ("records/modify", Body.modify("create", Body.note("Hush", "Hush"), inZone)),
+            ("records/modify", Body.modify("create", Body.note("Hush", "Hush"), inZone)), ("records/lookup", Body.lookup("Hush")),
+            ("zones/lookup", #"{"zones":[{"zoneName":"Hush 2"}]}"#), ("records/modify", Body.modify("delete", #""recordName":"Hush""#)),
+            ("Hush/Hush", "{}"),
+        ] {
+            _ = await server.respond(Question(method: "POST", target: "\(path)/\(target)?\(query)", body: Array(body.utf8)))
+        }
+        #expect(server.log.objects("request").count == 7)
+        #expect(server.log.objects("request").contains { $0["zone"] == .string("_defaultZone") })
+        #expect(["Items of a request were refused", "A request was refused"].flatMap { server.log.objects($0) }.count > 1)
+        for line in server.log.texts { #expect(!line.contains("Hush"), "\(line)") }
+    }
+
     @Test func `a value cannot begin a line of its own`() async throws {
         let server = try await TestServer()
         _ = await server.respond(Question(method: "GET", target: "/database/1/iCloud.a%0A%7B%22level%22:%22fake%22/development/public/zones/list"))

@@ -173,7 +173,7 @@ struct Doorkeeper: Sendable {
                 .status: .int(finished.status), .durationMilliseconds: .double((milliseconds * 1000).rounded() / 1000),
                 .operation: .string(finished.target.operation), .container: .string(finished.target.container),
                 .environment: .string(finished.target.environment), .database: .string(finished.target.database),
-                .zone: .string(finished.facts.zone ?? ""), .user: .string(finished.user ?? ""),
+                .zone: .string(RefusalText.zone(finished.facts.zone, inPublic: finished.target.isPublic)), .user: .string(finished.user ?? ""),
                 .bytes: .int(finished.bytesIn), .answerBytes: .int(finished.bytesOut),
                 .cost: .int(cost), .address: .string(request.clientAddress),
             ])

@@ -15,13 +15,16 @@ struct RequestTarget {
     /// The operation after the database, such as `records/modify`.
     let operation: String
 
+    var isPublic: Bool { database == DatabaseKey.Scope.public.rawValue }
+
     init(_ request: HTTPRequest) {
         func segment(_ index: Int) -> String { index < request.segmentCount ? (try? request.segment(index)) ?? "" : "" }
         let isDatabase = request.segmentCount > 3 && API.databaseRoots.contains(segment(0))
         container = isDatabase ? segment(2) : ""
         environment = isDatabase ? segment(3) : ""
         database = isDatabase ? segment(4) : ""
-        operation = isDatabase ? (try? request.path(fromSegment: 5)) ?? "" : ""
+        // Without a route the rest of the path may be anything.
+        operation = isDatabase && request.route != nil ? (try? request.path(fromSegment: 5)) ?? "" : ""
     }
 }
 
@@ -94,13 +97,16 @@ struct ErrorAnswer: Sendable {
     /// Logs at `notice` in development, where the developer reads along, and at `info` elsewhere.
     private func logRefusal(_ message: StaticString, _ error: ServerError, _ request: HTTPRequest, count: Int = 1) {
         let target = RequestTarget(request)
+        let isPublic = target.isPublic
         logger.log(
             target.environment == DatabaseKey.Environment.development.rawValue ? .notice : .info, message,
             [
-                .requestID: .string(request.id), .code: .string(error.code.rawValue), .reason: .string(error.reason),
-                .remedy: .string(error.remedy ?? ""), .name: .string(error.field ?? ""), .count: .int(count),
-                .route: .string(request.route ?? "none"), .operation: .string(target.operation), .container: .string(target.container),
-                .environment: .string(target.environment), .database: .string(target.database), .zone: .string(WorkMeter.current?.facts.zone ?? ""),
+                .requestID: .string(request.id), .code: .string(error.code.rawValue),
+                .reason: .string(RefusalText.shown(error.reason, inPublic: isPublic)),
+                .remedy: .string(RefusalText.shown(error.remedy ?? "", inPublic: isPublic)), .name: .string(RefusalText.field(error.field ?? "")),
+                .count: .int(count), .route: .string(request.route ?? "none"), .operation: .string(target.operation),
+                .container: .string(target.container), .environment: .string(target.environment), .database: .string(target.database),
+                .zone: .string(RefusalText.zone(WorkMeter.current?.facts.zone, inPublic: isPublic)),
                 .user: .string(request.ledger.userName ?? ""),
             ])
     }

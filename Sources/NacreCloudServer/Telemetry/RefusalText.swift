@@ -1,4 +1,6 @@
-/// The texts of refusals as the request log may have them.
+import NacreCloudWire
+
+/// The texts of refusals as the request log and the server's own lines may have them.
 ///
 /// Texts of errors quote names: of types, fields and keys, and a few of records or subscriptions. About a private or
 /// shared database the log keeps a quoted name only behind a word that says it is one of the schema or a key, and only
@@ -12,6 +14,17 @@ enum RefusalText {
     private static let frames = [
         ("Did not find record type: ", ""), ("Cannot create new type ", " in production schema"), ("Field ", " not found in "),
     ]
+
+    /// Returns the text as it may be shown of a request.
+    /// - Parameter isPublic: whether the request was about a public database.
+    static func shown(_ text: String, inPublic isPublic: Bool) -> String { isPublic ? shortened(text) : withoutNames(text) }
+
+    /// Returns the name of a zone as the server's own lines have it: empty for one of a private or shared database, except
+    /// for the default zone.
+    static func zone(_ name: String?, inPublic isPublic: Bool) -> String {
+        guard let name, isPublic || name == ZoneID.defaultZone.zoneName else { return "" }
+        return shortened(name)
+    }
 
     /// Returns the text without quoted and bracketed names that are not the schema's, and without other names that do
     /// not look like one of a schema. Costs a walk over the text.

@@ -31,7 +31,7 @@ struct RequestRecorder: RequestObserver {
         if Names.containerFault(request.target.container) == nil { row.container = request.target.container }
         row.environment = DatabaseKey.Environment(rawValue: request.target.environment)?.rawValue ?? ""
         row.database = DatabaseKey.Scope(rawValue: request.target.database)?.rawValue ?? ""
-        let isPublic = row.database == DatabaseKey.Scope.public.rawValue
+        let isPublic = request.target.isPublic
         row.zone = zone(request.facts.zone ?? "", isPublic: isPublic)
         row.user = pseudonyms.of(request.user ?? "", .user)
         row.client = request.client
@@ -40,8 +40,8 @@ struct RequestRecorder: RequestObserver {
         if let refusal = request.facts.refusal {
             row.code = refusal.code.rawValue
             row.field = RefusalText.field(refusal.field ?? "")
-            let shown = isPublic ? RefusalText.shortened : RefusalText.withoutNames
-            (row.reason, row.remedy) = (shown(refusal.reason), shown(refusal.remedy ?? ""))
+            row.reason = RefusalText.shown(refusal.reason, inPublic: isPublic)
+            row.remedy = RefusalText.shown(refusal.remedy ?? "", inPublic: isPublic)
         }
         return row
     }

@@ -65,7 +65,7 @@ extension Exchange {
 
     /// Begins to send a 500 in place of a response whose head cannot be written.
     private func beginSendingFailure() {
-        loop.logger.log(.error, "response header refused", [.path: .string(String(decoding: head.bytes[head.path], as: UTF8.self))])
+        loop.logger.log(.error, "response header refused", [.method: .string(head.method.rawValue)])
         writer?.abandon()
         let failure = PreparedResponse(status: .internalServerError, headers: [:], body: .none, closes: true)
         response = failure
