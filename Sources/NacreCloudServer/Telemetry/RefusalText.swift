@@ -19,8 +19,8 @@ enum RefusalText {
     /// - Parameter isPublic: whether the request was about a public database.
     static func shown(_ text: String, inPublic isPublic: Bool) -> String { isPublic ? shortened(text) : withoutNames(text) }
 
-    /// Returns the name of a zone as the server's own lines have it: empty for one of a private or shared database, except
-    /// for the default zone.
+    /// Returns the name of a zone as the server's own lines have it: empty for one of a private or shared database,
+    /// except for the default zone.
     static func zone(_ name: String?, inPublic isPublic: Bool) -> String {
         guard let name, isPublic || name == ZoneID.defaultZone.zoneName else { return "" }
         return shortened(name)

@@ -26,8 +26,8 @@ struct SideFile: Sendable {
             path: path ?? ":memory:", vfs: vfs, cacheKibibytes: Self.cacheKibibytes, busyTimeoutMilliseconds: SQLiteLimits.busyTimeoutMilliseconds)
         do {
             for setting in settings { try connection.execute("PRAGMA " + setting) }
-            // A power cut may take the last transaction, and no more. A sync behind the end of a commit could also fail, and
-            // then the transaction would count as failed although it is in the file.
+            // A power cut may take the last transaction, and no more. A sync behind the end of a commit could also
+            // fail, and then the transaction would count as failed although it is in the file.
             try connection.sync(false)
             if try connection.execute("SELECT count(*) FROM sqlite_schema") == "0" {
                 try make(connection, fill)
