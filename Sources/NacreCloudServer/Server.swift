@@ -299,7 +299,7 @@ package final class Server: Sendable {
         let signIn = SignInAddress(publicURL: configuration.publicURL)
         let errors = ErrorAnswer(logger: configuration.logger, signIn: signIn)
         Doorkeeper(
-            hosts: hosts, appRoots: API.roots.union(AccountAPI.roots), errors: errors, rates: rates, logger: configuration.logger,
+            hosts: ServedHosts(names: hosts), appRoots: API.roots.union(AccountAPI.roots), errors: errors, rates: rates, logger: configuration.logger,
             observers: observers, now: configuration.clock.now
         ).guardRoutes(of: &router)
         if let faults {
@@ -345,6 +345,7 @@ package final class Server: Sendable {
             recentLog: configuration.recentLog, observation: observation
         ).addRoutes(to: &router)
         metrics.addRoute(to: &router)
+        ConsoleFiles(hosts: consoleHosts, folder: configuration.consoleFolder).addRoutes(to: &router)
         return router
     }
 
@@ -403,6 +404,9 @@ package final class Server: Sendable {
         if let url = configuration.publicURL, let host = Self.host(of: url) { hosts.insert(host) }
         return hosts
     }
+
+    /// Host names under which the console is served: as above, and the admin listener's.
+    private var consoleHosts: ServedHosts { ServedHosts(names: hosts.union([configuration.adminListen.host.lowercased()])) }
 
     /// The host of `scheme://[user@host]:port/…` in lower case; nil if there is none.
     static func host(of url: String) -> String? {

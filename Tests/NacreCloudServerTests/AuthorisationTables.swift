@@ -208,7 +208,7 @@ extension AuthorisationTable {
     /// credential opens any. 400: an empty request. 403 for the container's manager: a message without a container,
     /// or a route that is not about schemas.
     static let administration = AuthorisationTable(
-        name: "administration", listener: .admin, roots: ["admin", "metrics"],
+        name: "administration", listener: .admin, roots: ["admin", "metrics", "console"],
         columns: [
             ("anybody", Credential.allCases.filter { $0 != .administrator && $0 != .manager && $0 != .managerOfOtherContainer }),
             ("managerElsewhere", [.managerOfOtherContainer]), ("manager", [.manager]), ("administrator", [.administrator]),
@@ -217,6 +217,8 @@ extension AuthorisationTable {
         text: """
             GET    /admin/1/proof                 -  200  200  200  200
             GET    /metrics                       -  401  403  403  200
+            GET    /console                       -  303  303  303  303
+            GET    /console/*file                 -  404  404  404  404
             GET    /admin/1/server                -  401  403  403  200
             GET    /admin/1/openapi.json          -  401  403  403  200
             GET    /admin/1/audit                 -  401  403  403  200

@@ -10,8 +10,7 @@ import NacreTelemetry
 /// Steps that every request passes on its way in and out: its host, the headers of its answer, its cost, and its line
 /// in the log.
 struct Doorkeeper: Sendable {
-    /// Host names that are answered, lower case, without ports.
-    let hosts: Set<String>
+    let hosts: ServedHosts
     /// First segments of the paths that hold users' data: pages of any origin may read their answers (CORS), and
     /// nothing may cache them.
     let appRoots: Set<String>
@@ -26,7 +25,7 @@ struct Doorkeeper: Sendable {
     private let refusedHosts = RefusedHosts()
 
     init(
-        hosts: Set<String>, appRoots: Set<String>, errors: ErrorAnswer, rates: RequestRates, logger: Logger,
+        hosts: ServedHosts, appRoots: Set<String>, errors: ErrorAnswer, rates: RequestRates, logger: Logger,
         observers: [any RequestObserver] = [], now: @escaping @Sendable () -> Timestamp
     ) {
         (self.hosts, self.appRoots, self.errors, self.rates, self.logger) = (hosts, appRoots, errors, rates, logger)
@@ -62,25 +61,9 @@ struct Doorkeeper: Sendable {
         router.onOptions = { request, methods in preflight(request, methods) }
     }
 
-    /// Whether the request's host is served, against DNS rebinding: a page elsewhere can point its own name at this
-    /// server, and the browser sends that name. An IP address cannot be rebound, so every address is answered. The
-    /// paths that tell whether the server lives answer to any name.
+    /// Whether the request's host is served. The paths that tell whether the server lives answer to any name.
     private func isAnswered(_ request: HTTPRequest) -> Bool {
-        guard let host = request.header("Host") else { return true }
-        return serves(host) || Self.openPaths.contains(request.route ?? "")
-    }
-
-    private func serves(_ host: String) -> Bool {
-        // Only a port can follow the name; anything else is part of a foreign name.
-        let bytes = host.utf8
-        let end = host.hasPrefix("[") ? bytes.firstIndex(of: UInt8(ascii: "]")).map(bytes.index(after:)) : bytes.lastIndex(of: UInt8(ascii: ":"))
-        let name = String(host[..<(end ?? host.endIndex)])
-        let port = bytes[(end ?? host.endIndex)...]
-        guard
-            port.isEmpty
-                || (port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
-        else { return false }
-        return hosts.contains(name) || hosts.contains(name.lowercased()) || IPAddress.isLiteral(name)
+        hosts.serve(request) || Self.openPaths.contains(request.route ?? "")
     }
 
     private static let openPaths: Set = ["/healthz", "/readyz"]

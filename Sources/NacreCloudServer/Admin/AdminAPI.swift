@@ -10,7 +10,7 @@ import NacreTelemetry
 /// The admin API of the running server, under `/admin/1/…` on a listener of its own that only administrators reach.
 ///
 /// Requests and answers are JSON (`AdminMessages`), errors as in RFC 9457. Every route but the proof requires the token
-/// of the data folder's `admin.json` as a bearer token. Routes about a container's schema also take a management token
+/// of the data folder's `admin.json` as a bearer token. The listener also has the console's files. Routes about a container's schema also take a management token
 /// of the container.
 package struct AdminAPI: Sendable {
     let cloud: Cloud
@@ -137,6 +137,7 @@ package struct AdminAPI: Sendable {
     /// Authenticates a request. An unknown path is refused in the same way as others: a client without a token does not
     /// learn which paths exist.
     @Sendable private func authenticate(_ request: HTTPRequest, _ next: Next) async throws -> HTTPResponse {
+        if let route = request.route, ConsoleFiles.routes.contains(route) { return await next(request) }
         let isOpen = request.route.map(Self.openRoutes.contains) == true || isLocalScrape(request)
         let bearer = Authenticator.bearer(request)
         let isAdministrator = isOpen || bearer.map { constantTimeEquals(Array($0.utf8), Array(token.utf8)) } == true
@@ -146,6 +147,7 @@ package struct AdminAPI: Sendable {
         var response = await ManagementCaller.$current.withValue(manager) { await next(request) }
         response.headers["Cache-Control"] = "no-store"
         response.headers["X-Request-Id"] = request.id
+        response.headers["X-Content-Type-Options"] = "nosniff"
         // Answers contain tokens beside text that the client sent.
         response.mayCompress = false
         return response

@@ -15,6 +15,8 @@ package struct ServerConfiguration: Sendable {
     package var listen = ListenAddress(host: "127.0.0.1", port: 8787)
     /// The admin listener's address: loopback and any free port, which is written to the data folder.
     package var adminListen = ListenAddress(host: "127.0.0.1", port: 0)
+    /// The folder of the console's files, for work on them; nil: the files that are part of the program.
+    package var consoleFolder: String?
     /// The URL by which clients reach the server, used in answers and for its host name; nil: `http://` and the
     /// listening address.
     package var publicURL: String?

@@ -20,7 +20,7 @@ package enum Compression {
     }
 
     /// Whether `Accept-Encoding` takes gzip: named, or under `*`, with a weight above 0 (RFC 9110 §12.5.3).
-    static func isAccepted(_ headers: [String]) -> Bool {
+    package static func isAccepted(_ headers: [String]) -> Bool {
         var byStar = false
         for header in headers {
             for item in header.split(separator: ",") {
@@ -50,6 +50,27 @@ package enum Compression {
     @concurrent
     private static func compressedElsewhere(_ bytes: [UInt8]) async -> [UInt8]? {
         compressed(bytes)
+    }
+
+    /// Returns the content of one gzip member; nil if it is damaged or is not `length` bytes long.
+    package static func gunzip(_ bytes: [UInt8], length: Int) -> [UInt8]? {
+        var stream = z_stream()
+        guard inflateInit2_(&stream, gzipWindowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else { return nil }
+        defer { inflateEnd(&stream) }
+        var isComplete = false
+        // One byte more, because zlib takes no empty output.
+        let output = [UInt8](unsafeUninitializedCapacity: length + 1) { output, count in
+            bytes.withUnsafeBufferPointer { input in
+                // zlib takes a mutable pointer and does not write through it.
+                stream.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+                stream.avail_in = UInt32(clamping: input.count)
+                stream.next_out = output.baseAddress
+                stream.avail_out = UInt32(clamping: output.count)
+                isComplete = inflate(&stream, Z_FINISH) == Z_STREAM_END && Int(stream.total_out) == length
+                count = isComplete ? length : 0
+            }
+        }
+        return isComplete ? output : nil
     }
 
     static func compressed(_ bytes: [UInt8]) -> [UInt8]? {

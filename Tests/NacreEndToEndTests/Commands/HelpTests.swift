@@ -20,14 +20,14 @@ struct HelpTests {
     private static let documented = [
         Documented(
             "serve",
-            "data listen memory emulator admin-listen insecure-admin open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file "
+            "data listen memory emulator admin-listen insecure-admin console-dir open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file "
                 + "log-format log-level request-log-days request-log-size alert-host config public-url host "
                 + "trusted-proxy request-rate connections user-quota public-quota assets asset-size-web asset-size-app oidc-issuer oidc-client-id "
                 + "oidc-client-secret-file oidc-name oidc-sign-up smtp smtp-password-file mail-from sms-webhook sms-token-file web-push-host dev json"
         ),
         Documented(
             "config show",
-            "data listen memory emulator admin-listen insecure-admin open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file log-format log-level "
+            "data listen memory emulator admin-listen insecure-admin console-dir open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file log-format log-level "
                 + "request-log-days request-log-size alert-host config public-url host trusted-proxy request-rate connections user-quota public-quota "
                 + "assets asset-size-web asset-size-app oidc-issuer oidc-client-id "
                 + "oidc-client-secret-file oidc-name oidc-sign-up smtp smtp-password-file mail-from sms-webhook sms-token-file web-push-host origin json"

@@ -14,6 +14,8 @@ enum Serve {
     private static let insecureAdmin = Option.flag(
         "insecure-admin",
         "Let administrators reach it from other machines, where --admin-listen says so: without encryption, so only behind a proxy or a tunnel.")
+    private static let consoleDir = Option.value(
+        "console-dir", "dir", "Serve the console's page from this folder, for work on it. By default it is part of the program.")
     private static let openSignUp = Option.flag("open-sign-up", "Let anybody make an account.")
     private static let publicURL = Option.value("public-url", "url", "The URL by which apps reach the server, where a proxy stands before it.")
     private static let host = Option.repeated(
@@ -73,7 +75,7 @@ enum Serve {
         [
             data, listen, memory, emulator, publicURL, host, trustedProxy, requestRate, connections, userQuota, publicQuota, assets, assetSizeWeb,
             assetSizeApp,
-            adminListen, insecureAdmin, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
+            adminListen, insecureAdmin, consoleDir, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
         ] + OpenIDOptions.all + MailOptions.all + TextOptions.all
         + [webPushHost, alertHost, logFile, logFormat, logLevel, requestLogDays, requestLogSize]
 
@@ -162,6 +164,12 @@ enum Serve {
                     "--\(adminListen.name)",
                     "administrators reach it from this machine alone, such as 127.0.0.1:0, unless --\(insecureAdmin.name) is given"),
                 path: call.path)
+        }
+        configuration.consoleFolder = try call.value(consoleDir).map { folder in
+            guard FileManager.default.fileExists(atPath: folder + "/index.html") else {
+                throw UsageError(.invalid("--\(consoleDir.name)", "name the folder that has the console's index.html"), path: call.path)
+            }
+            return folder
         }
         configuration.opensSignUp = call.has(openSignUp)
         configuration.openID = try OpenIDOptions.configuration(call)
