@@ -342,7 +342,8 @@ package final class Server: Sendable {
         AdminAPI(
             cloud: cloud, authenticator: authenticator, backups: backups, passwords: passwords, token: token, publicURL: urls.public,
             localURL: urls.local, requestRate: configuration.requestRate, faults: faults, logger: configuration.logger,
-            recentLog: configuration.recentLog, observation: observation
+            recentLog: configuration.recentLog, observation: observation,
+            console: ConsoleGate(hosts: consoleHosts, now: configuration.clock.now)
         ).addRoutes(to: &router)
         metrics.addRoute(to: &router)
         ConsoleFiles(hosts: consoleHosts, folder: configuration.consoleFolder).addRoutes(to: &router)

@@ -219,6 +219,11 @@ extension AuthorisationTable {
             GET    /metrics                       -  401  403  403  200
             GET    /console                       -  303  303  303  303
             GET    /console/*file                 -  404  404  404  404
+            POST   /admin/1/console/sign-in       -  400  400  400  400
+            GET    /admin/1/console/session       -  401  403  403  401
+            POST   /admin/1/console/sign-out      -  401  403  403  401
+            POST   /admin/1/console/links         -  401  403  403  201
+            POST   /admin/1/console/sign-out-all  -  401  403  403  200
             GET    /admin/1/server                -  401  403  403  200
             GET    /admin/1/openapi.json          -  401  403  403  200
             GET    /admin/1/audit                 -  401  403  403  200

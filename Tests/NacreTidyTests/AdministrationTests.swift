@@ -2,8 +2,10 @@ import Testing
 
 /// Tests that commands cover the admin API.
 struct AdministrationTests {
-    /// Paths without a command: the document is for programs.
-    private static let asked = ["/admin/1/openapi.json"]
+    /// Paths without a command: the document is for programs, and the console's page signs itself in and out.
+    private static let asked = [
+        "/admin/1/openapi.json", "/admin/1/console/sign-in", "/admin/1/console/session", "/admin/1/console/sign-out",
+    ]
 
     /// Returns the paths in the string literals of files below a folder.
     private static func paths(in folder: String) throws -> Set<String> {

@@ -16,7 +16,8 @@ package struct AuditEntry: RegistryEntry {
     package var subject: [String: String]
     /// The address that the request came from.
     package var address: String
-    /// The ID and name of the management token that authorized it; nil: an administrator's own token.
+    /// The ID and name of the management token or the console's session that authorized it; nil: an administrator's own
+    /// token.
     package var author: String?
     /// HTTP status of the answer; nil: the server ended before it answered, and the request may be done or not.
     package var status: Int?

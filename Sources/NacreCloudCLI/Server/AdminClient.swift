@@ -7,7 +7,9 @@ struct AdminClient {
     private let web: WebClient
     private let token: String
     /// Whether the server runs on this machine.
-    private let isHere: Bool
+    let isHere: Bool
+    /// The URL of the admin API.
+    var url: String { web.url }
 
     /// Connects to the server that the options name.
     /// - Throws: `CommandFailure` 69 where no server answers, 77 where it is another one.
@@ -51,6 +53,15 @@ struct AdminClient {
     /// Passes the audit log of administrators' requests to `body`, page by page.
     func eachPageOfAudit(_ body: (AdminMessages.AuditLog) throws -> Void) async throws {
         try await eachPage(AdminMessages.AuditLog.self, "/admin/1/audit", [], body)
+    }
+
+    func makeConsoleLink(_ asked: AdminMessages.NewConsoleLink) async throws -> AdminMessages.ConsoleLink {
+        try read(AdminMessages.ConsoleLink.self, try await web.send("POST", "/admin/1/console/links", bearer: token, body: asked))
+    }
+
+    func signOutOfConsole() async throws -> AdminMessages.ConsolesSignedOut {
+        let asked = AdminMessages.ConsoleSignOut()
+        return try read(AdminMessages.ConsolesSignedOut.self, try await web.send("POST", "/admin/1/console/sign-out-all", bearer: token, body: asked))
     }
 
     func alerts() async throws -> AdminMessages.Alerts {

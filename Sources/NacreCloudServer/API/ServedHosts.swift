@@ -1,7 +1,7 @@
 import NacreHTTPServer
 
-/// The hosts that a listener answers, against DNS rebinding: a page elsewhere can point its own name at this server, and
-/// the browser sends that name. An IP address cannot be rebound, so every address is answered.
+/// The hosts that a listener answers, against DNS rebinding: a page elsewhere can point its own name at this server,
+/// and the browser sends that name. An IP address cannot be rebound, so every address is answered.
 struct ServedHosts: Sendable {
     /// Lower case, without ports.
     let names: Set<String>

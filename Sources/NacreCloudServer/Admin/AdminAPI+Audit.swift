@@ -45,8 +45,7 @@ final class AuditedRequest: Sendable {
     init(_ request: HTTPRequest, registry: Registry) {
         self.registry = registry
         entry = AuditEntry(
-            requestID: request.id, action: "\(request.method) \(request.route ?? "")", address: request.remoteAddress,
-            author: ManagementCaller.current?.author)
+            requestID: request.id, action: "\(request.method) \(request.route ?? "")", address: request.remoteAddress)
     }
 
     /// Logs the request. Later parts of a check belong to its first request and are not logged.
@@ -56,6 +55,8 @@ final class AuditedRequest: Sendable {
         if Self.inParts.contains(entry.action), subject["after"] != nil { return }
         var entry = entry
         entry.subject = subject
+        // A sign-in has its author since the body was read.
+        entry.author = AdminAPI.author
         let given = try await registry.add(entry)
         number.withLock { $0 = given }
     }

@@ -18,7 +18,7 @@ extension AdminAPI {
     }
 
     static let descriptions: [EndpointDescription] =
-        ofServer + ofContainers + ofUsers + ofSchemas + ofRoles + ofQuotas + ofPush + ofWebhooks + ofShares + ofStore + ofAlerts
+        ofServer + ofContainers + ofUsers + ofSchemas + ofRoles + ofQuotas + ofPush + ofWebhooks + ofShares + ofStore + ofAlerts + ofConsole
 
     private static let place: Query = [.required("container"), .required("environment", EndpointDescription.environment)]
     private static let after = EndpointDescription.QueryValue.optional("after")
@@ -206,6 +206,22 @@ extension AdminAPI {
         post("alerts/remove", "Alerts", "Removes an alert rule.", Messages.NewAlertRemoval.self, Messages.RemovedAlert.self),
         post("alerts/test", "Alerts", "Tells by all ways of a rule at once.", Messages.NewAlertTest.self, Messages.AlertTest.self),
         post("alerts/silence", "Alerts", "Tells nothing of a rule for a time.", Messages.NewAlertSilence.self, Messages.SilencedAlert.self),
+    ]
+
+    private static let ofConsole = [
+        post(
+            "console/links", "Console", "Makes a link that opens the console once.", Messages.NewConsoleLink.self, Messages.ConsoleLink.self,
+            status: 201),
+        post(
+            "console/sign-in", "Console", "Begins a session of the console by a link's token, which its page sends; the session is in a cookie.",
+            Messages.NewConsoleSession.self, Messages.ConsoleSession.self, by: []),
+        get("console/session", "Console", "The session of the console's page that asks.", Messages.ConsoleSession.self, by: []),
+        post(
+            "console/sign-out", "Console", "Ends the session of the console's page that asks.", Messages.ConsoleSignOut.self,
+            Messages.ConsoleSession.self, by: []),
+        post(
+            "console/sign-out-all", "Console", "Ends all sessions and links of the console.", Messages.ConsoleSignOut.self,
+            Messages.ConsolesSignedOut.self),
     ]
 
     private static let ofFaults = [

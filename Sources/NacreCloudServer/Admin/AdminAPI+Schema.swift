@@ -44,7 +44,7 @@ extension AdminAPI {
     @Sendable func undoSchemaChange(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewUndo.self, of: request)
         let undo = try await cloud.schemas.undoSchemaChange(
-            of: asked.container, isDryRun: asked.isDryRun, by: ManagementCaller.current?.author)
+            of: asked.container, isDryRun: asked.isDryRun, by: Self.author)
         return try answer(
             AdminMessages.Undo(number: undo.number, kind: undo.kind.rawValue, differences: undo.differences.map(AdminMessages.Difference.init)))
     }
@@ -53,7 +53,7 @@ extension AdminAPI {
     @Sendable func deploySchema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewDeployment.self, of: request)
         let deployment = try await cloud.schemas.deploySchema(
-            of: asked.container, isDryRun: asked.isDryRun, by: ManagementCaller.current?.author)
+            of: asked.container, isDryRun: asked.isDryRun, by: Self.author)
         return try answer(
             AdminMessages.Deployment(
                 isDryRun: asked.isDryRun, gains: deployment.gains.map(AdminMessages.Gain.init),
@@ -65,7 +65,7 @@ extension AdminAPI {
     @Sendable func importSchema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewImport.self, of: request, bytesMax: Limits.schemaBodyBytes)
         let done = try await cloud.schemas.importSchema(
-            asked.text, to: asked.container, isDryRun: asked.isDryRun, by: ManagementCaller.current?.author)
+            asked.text, to: asked.container, isDryRun: asked.isDryRun, by: Self.author)
         return try answer(
             AdminMessages.Differences(
                 done.differences.map(AdminMessages.Difference.init), broken: done.broken.map(AdminMessages.BrokenQuery.init)))
@@ -105,14 +105,14 @@ extension AdminAPI {
             }
             try await cloud.schemas.setPairIndex(
                 named: asked.field, of: asked.recordType, isRefused: options != nil, isNow: asked.isNow ?? false, isPinned: asked.isPinned,
-                in: asked.container, by: ManagementCaller.current?.author)
+                in: asked.container, by: Self.author)
             let made = try await madeIndexes(of: asked.container) { $0.recordType == asked.recordType && $0.field == asked.field }
             return try answer(
                 AdminMessages.Indexes(recordType: asked.recordType, field: asked.field, fieldType: nil, before: [], options: [], made: made))
         }
         let change = try await cloud.schemas.setIndexes(
             options, of: asked.recordType, field: asked.field, as: fieldType, isNow: asked.isNow ?? false, isPinned: asked.isPinned,
-            in: asked.container, by: ManagementCaller.current?.author)
+            in: asked.container, by: Self.author)
         let made = try await madeIndexes(of: asked.container) { $0.recordType == asked.recordType && $0.field == change.field }
         return try answer(
             AdminMessages.Indexes(
@@ -139,7 +139,7 @@ extension AdminAPI {
     @Sendable func resetSchema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewReset.self, of: request)
         // The reset runs to its end even if the caller hangs up: half a reset is useless.
-        let author = ManagementCaller.current?.author
+        let author = Self.author
         let work = Task { [cloud] in try await cloud.resetSchema(of: asked.container, isDryRun: asked.isDryRun, by: author) }
         let reset = try await work.value
         return try answer(

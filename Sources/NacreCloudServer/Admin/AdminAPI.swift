@@ -9,9 +9,10 @@ import NacreTelemetry
 
 /// The admin API of the running server, under `/admin/1/…` on a listener of its own that only administrators reach.
 ///
-/// Requests and answers are JSON (`AdminMessages`), errors as in RFC 9457. Every route but the proof requires the token
-/// of the data folder's `admin.json` as a bearer token. The listener also has the console's files. Routes about a container's schema also take a management token
-/// of the container.
+/// Requests and answers are JSON (`AdminMessages`), errors as in RFC 9457. Every route but the proof and the console's
+/// sign-in requires a credential. The token of the data folder's `admin.json`, as a bearer token, opens all. Routes
+/// about a container's schema also take a management token of the container. The console's page has a session, whose
+/// role says which routes take it.
 package struct AdminAPI: Sendable {
     let cloud: Cloud
     /// The public listener's authenticator, so that it refuses at once what is ended here.
@@ -31,6 +32,7 @@ package struct AdminAPI: Sendable {
     /// The request log; nil if it is turned off.
     let recorded: RecordedRequests?
     let alerts: AlertWatch
+    let console: ConsoleGate
 
     /// - Parameters:
     ///   - token: the token of the admin file.
@@ -39,7 +41,7 @@ package struct AdminAPI: Sendable {
     init(
         cloud: Cloud, authenticator: Authenticator, backups: BackupRunner, passwords: PasswordHasher, token: String, publicURL: String,
         localURL: String, requestRate: Int? = nil, faults: FaultQueue? = nil, logger: Logger = .silent, recentLog: RecentLog = RecentLog(),
-        observation: Observation
+        observation: Observation, console: ConsoleGate
     ) {
         self.cloud = cloud
         self.authenticator = authenticator
@@ -54,6 +56,7 @@ package struct AdminAPI: Sendable {
         self.recentLog = recentLog
         recorder = observation.recorder
         (recorded, alerts) = (observation.recorded, observation.alerts)
+        self.console = console
     }
 
     /// Sets up the admin listener's router: its routes, authentication, and the form of its errors.
@@ -125,6 +128,7 @@ package struct AdminAPI: Sendable {
         addAssetRoutes(to: &router)
         addFaultRoutes(to: &router)
         addAlertRoutes(to: &router)
+        addConsoleRoutes(to: &router)
         addBackupRoutes(to: &router, bodyBytesMax: Limits.accountBodyBytes)
         let document = faults == nil ? Self.documentJSON : Self.emulatorDocumentJSON
         router.get(Self.documentPath) { _, _ in .json(document) }
@@ -132,7 +136,7 @@ package struct AdminAPI: Sendable {
 
     // MARK: Permission to ask
 
-    private static let openRoutes: Set = ["/admin/1/proof"]
+    private static let openRoutes: Set = ["/admin/1/proof", consoleSignInPath]
 
     /// Authenticates a request. An unknown path is refused in the same way as others: a client without a token does not
     /// learn which paths exist.
@@ -142,9 +146,13 @@ package struct AdminAPI: Sendable {
         let bearer = Authenticator.bearer(request)
         let isAdministrator = isOpen || bearer.map { constantTimeEquals(Array($0.utf8), Array(token.utf8)) } == true
         let manager = isAdministrator ? nil : try await managementCaller(bearer)
-        guard isAdministrator || manager != nil else { throw AdminProblem.unauthorized }
+        // A token says who asks; the browser adds its cookie by itself.
+        let session = isOpen || bearer != nil ? nil : try consoleCaller(request)
+        guard isAdministrator || manager != nil || session != nil else { throw AdminProblem.unauthorized }
         try manager?.require(request)
-        var response = await ManagementCaller.$current.withValue(manager) { await next(request) }
+        var response = await ManagementCaller.$current.withValue(manager) {
+            await ConsoleCaller.$current.withValue(session) { await next(request) }
+        }
         response.headers["Cache-Control"] = "no-store"
         response.headers["X-Request-Id"] = request.id
         response.headers["X-Content-Type-Options"] = "nosniff"

@@ -22,7 +22,8 @@ extension AdminMessages {
         package var subject: [String: String]
         /// The client's address.
         package var address: String
-        /// ID and name of the request's management token; absent if it had the token of `admin.json`.
+        /// ID and name of the request's management token, or of its session of the console after the word `console`;
+        /// absent if it had the token of `admin.json`.
         package var author: String?
         /// HTTP status of the answer; absent if the server ended before there was one.
         package var status: Int?

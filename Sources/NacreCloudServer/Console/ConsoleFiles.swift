@@ -4,7 +4,8 @@ import NacreHTTPServer
 
 /// The files of the console's page under `/console/`: from the program or, for work on the page, from a folder.
 ///
-/// They hold no secret, and every browser that reaches the admin listener gets them. The page asks the admin API alone.
+/// The files hold no secret, and every browser that reaches the admin listener gets them. The page asks the admin API
+/// alone.
 struct ConsoleFiles: Sendable {
     static let path = "/console"
     static let filesPath = "/console/*file"

@@ -17,14 +17,8 @@ struct SignInBrowser: Sendable {
 
     /// The browser of a request; nil if the request has no cookie of this server's, or two.
     init?(_ request: HTTPRequest, isSecure: Bool) {
-        let name = Self.name(isSecure) + "="
-        var found: [Substring] = []
-        for cookies in request.headerValues("Cookie") {
-            let values = cookies.split(separator: ";").map { (cookie: Substring) in cookie.drop { $0 == " " } }
-            found += values.filter { $0.hasPrefix(name) }.map { $0.dropFirst(name.count) }
-        }
-        guard found.count == 1, let id = found.first, id.utf8.count == Self.digits, id.allSatisfy(\.isHexDigit) else { return nil }
-        self.id = String(id)
+        guard let id = request.cookie(Self.name(isSecure)), id.utf8.count == Self.digits, id.allSatisfy(\.isHexDigit) else { return nil }
+        self.id = id
         isNew = false
     }
 

@@ -36,6 +36,7 @@ struct HelpTests {
             "logs",
             "since until status code refused container environment database zone user operation client slower-than request limit "
                 + "server-lines level format data server token-file"), Documented("why", "data server token-file json"),
+        Documented("console", "role name no-open sign-out-all data server token-file json"),
         Documented("completions", ""), Documented("manual", "format"),
         Documented("backup create", "bandwidth data server token-file json"),
         Documented("backup verify", "json"),

@@ -11,7 +11,7 @@ enum AuditList {
         "list", "List what administrators asked the server to do, newest first.",
         discussion: """
             Each line has a number, the time, the HTTP status of the answer (or none, where the server ended before it), the address it came from, by \
-            which management token it came, if by one, the endpoint, and whom and what the request named. A request is noted before it is done. The last 10,000 are kept.
+            which management token or session of the console it came, if by one, the endpoint, and whom and what the request named. A request is noted before it is done. The last 10,000 are kept.
             """,
         options: AdminServer.options + [SharedOptions.json]
     ) { call in
@@ -29,7 +29,10 @@ extension AdminMessages.AuditLine {
     fileprivate var line: String {
         let about = subject.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         return
-            (["\(number)", UserTime.text(time), status.map(String.init) ?? "none", address] + (author.map { ["token=\($0)"] } ?? []) + [action]
+            (["\(number)", UserTime.text(time), status.map(String.init) ?? "none", address]
+            + (author.map { [$0.hasPrefix("console ") ? $0.replacing("console ", with: "console=", maxReplacements: 1) : "token=\($0)"] } ?? []) + [
+                action
+            ]
             + about).joined(separator: " ")
     }
 }

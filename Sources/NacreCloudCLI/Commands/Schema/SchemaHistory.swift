@@ -6,7 +6,7 @@ enum SchemaHistory {
         "history", "List the changes of a schema that administrators made, newest first.",
         discussion: """
             Each change is a line with its number, time and kind (import, index, deploy, reset or undo), and who made it: administrator, or a \
-            management token by its ID and name. Below it stands what it changed: + came, - went, ~ changed. What came with the saves of apps is not listed. The last 50 changes of an environment are kept.
+            management token or a session of the console by its ID and name. Below it stands what it changed: + came, - went, ~ changed. What came with the saves of apps is not listed. The last 50 changes of an environment are kept.
             """,
         options: [SharedOptions.container, SharedOptions.environment] + AdminServer.options + [SharedOptions.json]
     ) { call in
@@ -14,7 +14,7 @@ enum SchemaHistory {
             of: try call.require(SharedOptions.container), try call.require(SharedOptions.environment))
         if call.has(SharedOptions.json) { return try Output.json(history) }
         for change in history.changes {
-            let author = change.author.map { "token \($0)" } ?? "administrator"
+            let author = change.author.map { $0.hasPrefix("console ") ? $0 : "token \($0)" } ?? "administrator"
             try Output.data("\(change.number) \(change.time) \(change.kind)\(change.isUndone ? " (undone)" : "") by \(author)")
             for difference in change.differences ?? [] { try Output.data("  \(difference.line)") }
             if change.differences == nil { try Output.data("  \(change.count) differences, too many to be kept") }

@@ -93,6 +93,7 @@ enum Serve {
             if call.has(SharedOptions.json) { try Output.json(screen) }
             if Output.isOnTerminal { Output.message(screen.text) }
             if let container = call.value(dev) { Output.message(try await Up.setUp(container, call, by: try await AdminClient.connect(call)).text) }
+            await ConsoleCommand.show(call)
             return .serves
         }
     }

@@ -48,6 +48,7 @@ enum Up {
         let setup = try await setUp(call, by: admin)
         if call.has(SharedOptions.json) { try Output.json(setup) }
         Output.message(setup.text)
+        await ConsoleCommand.show(call)
     }
 }
 

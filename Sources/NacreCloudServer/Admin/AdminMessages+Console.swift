@@ -1,0 +1,53 @@
+import NacreCloudAccounts
+
+extension AdminMessages {
+    /// Roles of the console, the least first.
+    package static let consoleRoles = ConsoleRole.allCases.map(\.rawValue)
+
+    /// `POST /admin/1/console/links`
+    package struct NewConsoleLink: Codable, Hashable, Sendable {
+        /// A raw value of `ConsoleRole`; nil: owner.
+        package var role: String?
+        /// The name of the session in the audit log; nil: none.
+        package var name: String?
+
+        package init(role: String?, name: String?) {
+            (self.role, self.name) = (role, name)
+        }
+    }
+
+    /// A link that opens the console once.
+    package struct ConsoleLink: Codable, Hashable, Sendable {
+        /// The path from the URL of the admin API, with the token in its fragment.
+        package var path: String
+        package var role: String
+        /// The time at which the link ends, in milliseconds since 1970.
+        package var expires: Int64
+    }
+
+    /// `POST /admin/1/console/sign-in`
+    package struct NewConsoleSession: Codable, Hashable, Sendable {
+        /// The token of a link: the text after `#signin=`.
+        package var token: String
+    }
+
+    /// `GET /admin/1/console/session`
+    package struct ConsoleSession: Codable, Hashable, Sendable {
+        /// The session in the audit log.
+        package var id: String
+        package var name: String
+        package var role: String
+        /// The time at which the session ends if it is not used again, in milliseconds since 1970.
+        package var expires: Int64
+    }
+
+    /// `POST /admin/1/console/sign-out` and `POST /admin/1/console/sign-out-all`
+    package struct ConsoleSignOut: Codable, Hashable, Sendable {
+        package init() {}
+    }
+
+    package struct ConsolesSignedOut: Codable, Hashable, Sendable {
+        /// The number of sessions that ended.
+        package var count: Int
+    }
+}

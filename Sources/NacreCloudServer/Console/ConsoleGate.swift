@@ -1,0 +1,130 @@
+import NacreCloudAccounts
+import NacreCloudContainer
+import NacreCloudWire
+import NacreCrypto
+import NacreHTTPServer
+import NacreLocks
+
+/// Lets the console's page into the admin API: one-time links, sessions in a cookie, and the checks that a request
+/// comes from the page itself.
+///
+/// Links and sessions are in memory, as digests, and end with the server, as the token of `admin.json` does.
+final class ConsoleGate: Sendable {
+    /// The header that the page sends with each request. A page of another origin may not send it, because the admin
+    /// API allows no such page any header (CORS).
+    static let header = "X-Nacre-Console"
+
+    private let signIns = Locked(ConsoleSignIns())
+    private let hosts: ServedHosts
+    private let now: @Sendable () -> Timestamp
+
+    init(hosts: ServedHosts, now: @escaping @Sendable () -> Timestamp) {
+        (self.hosts, self.now) = (hosts, now)
+    }
+
+    /// Makes a link.
+    /// - Returns: The link's path, with its token in the fragment, which browsers send to no server and write into no
+    ///   log of one.
+    func link(name: String, role: ConsoleRole) throws -> (path: String, ends: Timestamp) {
+        let token = try Self.newToken()
+        let ends = signIns.withLock { $0.addLink(Self.digest(token), name: name, role: role, at: now()) }
+        return ("\(ConsoleFiles.path)/#signin=\(token)", ends)
+    }
+
+    /// Begins a session by a link's token.
+    /// - Returns: The session and the value of `Set-Cookie`.
+    /// - Throws: 403 if the request is not the page's, 401 for a link that is used, ended or unknown.
+    func signIn(_ request: HTTPRequest, by link: String) throws -> (session: ConsoleSession, cookie: String) {
+        try requirePage(request)
+        let (token, id) = (try Self.newToken(), Hex.encode(try SecureRandom.bytes(4)))
+        let session = signIns.withLock { $0.use(Self.digest(link), toBegin: Self.digest(token), id: id, at: now()) }
+        guard let session else { throw HTTPError.noConsoleLink }
+        let isSecure = request.header("Origin")?.hasPrefix("https://") == true
+        return (session, Self.cookie(Self.cookieName(request, isSecure: isSecure), token, isSecure: isSecure))
+    }
+
+    /// Returns the session of a request's cookie; nil for a request without a cookie of the console's.
+    /// - Throws: 403 if the request is not the page's, 401 for a session that has ended.
+    func session(of request: HTTPRequest) throws -> ConsoleSession? {
+        guard let token = Self.token(of: request) else { return nil }
+        try requirePage(request)
+        guard let session = signIns.withLock({ $0.session(Self.digest(token), at: now()) }) else { throw HTTPError.noConsoleSession }
+        return session
+    }
+
+    /// Ends the session of a request's cookie.
+    /// - Returns: The value of `Set-Cookie` that takes the cookie away.
+    func signOut(_ request: HTTPRequest) -> String {
+        if let token = Self.token(of: request) { signIns.withLock { $0.endSession(Self.digest(token)) } }
+        let isSecure = request.cookie(Self.cookieName(request, isSecure: true)) != nil
+        return Self.cookie(Self.cookieName(request, isSecure: isSecure), "", isSecure: isSecure) + "; Max-Age=0"
+    }
+
+    /// - Returns: The number of sessions that ended.
+    func signOutAll() -> Int { signIns.withLock { $0.endAll(at: now()) } }
+
+    /// Checks that the console's own page sends the request: by the host that the browser asked (against DNS
+    /// rebinding), by the page's header, and by the origin that the browser names (against forms and pages elsewhere).
+    private func requirePage(_ request: HTTPRequest) throws {
+        guard let host = request.header("Host"), hosts.serve(host) else { throw ServerError.unknownHost }
+        // Browsers name the origin with each POST. With a GET some name it, most say that it is the same, and old ones
+        // do neither; the header alone shows the page then.
+        let isRead = request.method == .get || request.method == .head
+        let isSame = request.header("Origin").map { $0 == "http://\(host)" || $0 == "https://\(host)" } ?? isRead
+        guard request.header(Self.header) == "1", isSame, request.header("Sec-Fetch-Site") ?? "same-origin" == "same-origin" else {
+            throw ServerError.notFromConsole
+        }
+    }
+
+    // MARK: Cookie
+
+    /// The name of the cookie. Over HTTPS no other host under the same domain can set it. Cookies do not tell ports
+    /// apart, so that the name does: two servers on one machine leave each other's sessions alone.
+    private static func cookieName(_ request: HTTPRequest, isSecure: Bool) -> String {
+        if isSecure { return "__Host-nacre-console" }
+        let host = request.header("Host") ?? ""
+        let port = host.hasSuffix("]") ? "" : host.split(separator: ":").dropFirst().last ?? ""
+        return port.allSatisfy(\.isNumber) && !port.isEmpty ? "nacre-console-\(port)" : "nacre-console"
+    }
+
+    private static func cookie(_ name: String, _ value: String, isSecure: Bool) -> String {
+        "\(name)=\(value); Path=/; HttpOnly; SameSite=Strict" + (isSecure ? "; Secure" : "")
+    }
+
+    private static func token(of request: HTTPRequest) -> String? {
+        request.cookie(cookieName(request, isSecure: true)) ?? request.cookie(cookieName(request, isSecure: false))
+    }
+
+    private static func newToken() throws -> String { Hex.encode(try SecureRandom.keyBytes(32)) }
+
+    private static func digest(_ token: String) -> String { Hex.encode(SHA256.digest(Array(token.utf8))) }
+}
+
+extension HTTPRequest {
+    /// Returns the value of a cookie; nil if there is none, or two of the name.
+    func cookie(_ name: String) -> String? {
+        let prefix = name + "="
+        let found = headerValues("Cookie").flatMap { cookies in
+            cookies.split(separator: ";").map { $0.drop { $0 == " " } }.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+        }
+        return found.count == 1 ? found.first : nil
+    }
+}
+
+/// The console's session that sent the current admin request.
+enum ConsoleCaller {
+    @TaskLocal static var current: ConsoleSession?
+}
+
+extension HTTPError {
+    static let noConsoleSession = HTTPError(
+        .unauthorized, "The console's session has ended: open a new link, which nacre console prints.", headers: ["WWW-Authenticate": "Bearer"])
+    fileprivate static let noConsoleLink = HTTPError(
+        .unauthorized, "The link is used or has ended: open a new one, which nacre console prints.", headers: ["WWW-Authenticate": "Bearer"])
+}
+
+extension ServerError {
+    fileprivate static let notFromConsole = ServerError(
+        .accessDenied, "a session of the console is for requests of the console's own page", field: ConsoleGate.header,
+        remedy: "Open the console by its link. A proxy before it must leave Host and Origin as the browser sends them; programs use a token.")
+}
