@@ -34,7 +34,7 @@ package enum ConsoleRole: String, Hashable, Sendable, CaseIterable, Comparable {
             "POST /admin/1/containers/change", "POST /admin/1/schema/import", "POST /admin/1/schema/indexes", "POST /admin/1/schema/reset",
             "POST /admin/1/schema/undo", "POST /admin/1/query/explain", "POST /admin/1/records/lookup", "POST /admin/1/subscriptions/list",
             "POST /admin/1/subscriptions/why", "POST /admin/1/shares/list", "POST /admin/1/shares/who", "POST /admin/1/tasks/retry",
-            "POST /admin/1/faults", "POST /admin/1/faults/clear",
+            "POST /admin/1/faults", "POST /admin/1/faults/clear", "POST /admin/1/zones/list", "POST /admin/1/zones/changes",
         ],
         .admin: [
             "POST /admin/1/schema/deploy", "POST /admin/1/containers/sharing", "POST /admin/1/tokens", "POST /admin/1/tokens/revoke",
@@ -44,7 +44,7 @@ package enum ConsoleRole: String, Hashable, Sendable, CaseIterable, Comparable {
             "POST /admin/1/users/delete", "POST /admin/1/users/reset-password", "POST /admin/1/users/passkeys/remove",
             "POST /admin/1/sessions/revoke", "POST /admin/1/roles/assign", "POST /admin/1/roles/revoke", "POST /admin/1/check",
             "POST /admin/1/assets/verify", "POST /admin/1/assets/collect", "POST /admin/1/alerts", "POST /admin/1/alerts/remove",
-            "DELETE /admin/1/backup",
+            "DELETE /admin/1/backup", "POST /admin/1/records/modify",
         ],
         .owner: ["POST /admin/1/backup", "POST /admin/1/console/links", "POST /admin/1/console/sign-out-all"],
     ]
