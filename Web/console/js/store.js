@@ -1,0 +1,54 @@
+/// What several parts of the console know together.
+
+/// A value that tells its subscribers when it changes.
+export function signal(value) {
+    const subscribers = new Set();
+    return {
+        get: () => value,
+        set(next) {
+            if (Object.is(next, value)) return;
+            value = next;
+            for (const subscriber of [...subscribers]) subscriber(value);
+        },
+        /// Returns the function that ends the subscription.
+        subscribe(subscriber) {
+            subscribers.add(subscriber);
+            return () => subscribers.delete(subscriber);
+        },
+    };
+}
+
+/// A signal that a reload keeps, in this browser alone.
+export function kept(name, initial) {
+    const key = `nacre.${name}`;
+    let value = initial;
+    try {
+        value = JSON.parse(localStorage.getItem(key)) ?? initial;
+    } catch {
+        // A browser without storage keeps nothing.
+    }
+    const made = signal(value);
+    made.subscribe((next) => {
+        try {
+            localStorage.setItem(key, JSON.stringify(next));
+        } catch {
+            // As above.
+        }
+    });
+    return made;
+}
+
+export const store = {
+    /// `{ name, role, expires }`; null: signed out.
+    session: signal(null),
+    /// The containers: `[{ name, created }]`.
+    containers: signal([]),
+    /// The place in which pages of a container are: `{ container, environment }`; container is "" before there is one.
+    place: kept("place", { container: "", environment: "development" }),
+    server: signal(null),
+    theme: kept("theme", "system"),
+    isUTC: kept("utc", false),
+    /// Names that the user gave to queries, by container.
+    queries: kept("queries", {}),
+    recent: kept("recent", {}),
+};

@@ -1,0 +1,265 @@
+/// Parts of pages: tables, fields, texts to copy, times.
+
+import { h, icon, put, uniqueID } from "./dom.js";
+import { store } from "./store.js";
+
+// MARK: Texts
+
+/// A button; `kind` is "main", "danger" or "quiet".
+export function button(text, onclick, { kind = "", symbol, type = "button", ...props } = {}) {
+    return h("button", { type, class: `button ${kind}`, onclick, ...props }, symbol && icon(symbol), h("span", {}, text));
+}
+
+/// A button that is an icon.
+export function iconButton(symbol, label, onclick, props) {
+    return h("button", { type: "button", class: "icon-button", "aria-label": label, title: label, onclick, ...props }, icon(symbol));
+}
+
+/// A link of the console that looks like a button.
+export function linkButton(text, fragment, { kind = "", symbol } = {}) {
+    return h("a", { class: `button ${kind}`, href: fragment }, symbol && icon(symbol), h("span", {}, text));
+}
+
+/// A short word with a colour; `tone` is "good", "warn", "bad", "accent" or nothing.
+export const badge = (text, tone = "") => h("span", { class: `badge ${tone}` }, text);
+
+/// The middle of a long ID is left out; hover and the clipboard have it whole.
+export function elided(text, most = 22) {
+    return text.length <= most ? text : `${text.slice(0, Math.ceil(most / 2))}…${text.slice(-Math.floor(most / 2) + 1)}`;
+}
+
+/// An ID that a click copies.
+export function id(text, most) {
+    if (!text) return h("span", { class: "faint" }, "–");
+    return h("button", { type: "button", class: "id", title: `${text}: copy`, onclick: (event) => { event.stopPropagation(); copy(text, event.currentTarget); } },
+        elided(text, most), h("span", { class: "sr" }, " copy"));
+}
+
+/// Copies, and says so beside the button for a second.
+export async function copy(text, near) {
+    try {
+        await navigator.clipboard.writeText(text);
+    } catch {
+        const area = h("textarea", { value: text, class: "sr", "aria-hidden": "true" });
+        (document.querySelector("dialog[open]") ?? document.body).append(area);
+        area.select();
+        document.execCommand("copy");
+        area.remove();
+    }
+    near?.classList.add("copied");
+    setTimeout(() => near?.classList.remove("copied"), 1200);
+    announce("Copied");
+}
+
+/// Says something to a screen reader.
+export function announce(text) {
+    const place = document.getElementById("announcer");
+    if (place) place.textContent = text;
+}
+
+/// Lines to paste somewhere else, with a button that copies them.
+export function code(text, { label = "Copy", language = "" } = {}) {
+    return h("div", { class: "code" },
+        h("pre", { tabindex: "0", "aria-label": language || "Text" }, h("code", {}, text)),
+        h("button", { type: "button", class: "icon-button", "aria-label": label, title: label, onclick: (event) => copy(text, event.currentTarget) }, icon("copy")));
+}
+
+// MARK: Numbers and times
+
+const units = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]];
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
+
+/// Milliseconds since 1970 of a number, an ISO text or a date.
+export const milliseconds = (value) => (typeof value === "number" ? value : Date.parse(value));
+
+export function ago(value) {
+    const seconds = (milliseconds(value) - Date.now()) / 1000;
+    const unit = units.find(([, size]) => Math.abs(seconds) >= size);
+    return unit ? relative.format(Math.round(seconds / unit[1]), unit[0]) : Math.abs(seconds) < 10 ? "now" : relative.format(Math.round(seconds), "second");
+}
+
+export function absolute(value, isUTC = store.isUTC.get()) {
+    const date = new Date(milliseconds(value));
+    if (Number.isNaN(date.getTime())) return "no date";
+    if (isUTC) return date.toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC");
+    const two = (number) => String(number).padStart(2, "0");
+    return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+/// A time: relative, and absolute on hover. `isAbsolute` turns that around.
+export function time(value, { isAbsolute = false } = {}) {
+    if (value === undefined || value === null || value === "" || Number.isNaN(new Date(milliseconds(value)).getTime())) return h("span", { class: "faint" }, "–");
+    const [shown, title] = isAbsolute ? [absolute(value), ago(value)] : [ago(value), absolute(value)];
+    return h("time", { datetime: new Date(milliseconds(value)).toISOString(), title, class: "nowrap" }, shown);
+}
+
+export const number = (value) => (value === undefined || value === null ? "–" : Number(value).toLocaleString("en"));
+
+export function bytes(value) {
+    if (value === undefined || value === null) return "–";
+    let size = Number(value);
+    const names = ["B", "KB", "MB", "GB", "TB"];
+    let at = 0;
+    while (Math.abs(size) >= 1024 && at < names.length - 1) [size, at] = [size / 1024, at + 1];
+    return `${at === 0 ? size : size.toFixed(size < 10 ? 1 : 0)} ${names[at]}`;
+}
+
+export const plural = (count, one, many = one + "s") => `${number(count)} ${count === 1 ? one : many}`;
+
+// MARK: Parts of a page
+
+/// The first line of a page.
+export function header(title, { sub, actions = [] } = {}) {
+    return h("header", { class: "page-header" },
+        h("div", { class: "page-title" }, h("h1", { tabindex: "-1" }, title), sub && h("p", { class: "sub" }, sub)),
+        h("div", { class: "actions" }, actions));
+}
+
+export function card(title, ...children) {
+    return h("section", { class: "card" }, title && h("h2", {}, title), children);
+}
+
+/// Names and values: `[["Created", time(…)], …]`; pairs without a value are left out.
+export function pairs(list) {
+    return h("dl", { class: "pairs" }, list.filter(([, value]) => value !== undefined && value !== null && value !== "")
+        .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+}
+
+/// A field of a form with its label, a hint and a place for its fault: `field("Name", input, { hint })`.
+export function field(label, input, { hint, isWide } = {}) {
+    if (!input.id) input.id = uniqueID("f");
+    const hintID = hint && uniqueID("hint");
+    if (hint) input.setAttribute("aria-describedby", hintID);
+    return h("div", { class: `field ${isWide ? "wide" : ""}` }, h("label", { for: input.id }, label), input, hint && h("p", { class: "hint", id: hintID }, hint));
+}
+
+export function select(options, value, onchange, props) {
+    return h("select", { ...props, value, onchange: onchange && ((event) => onchange(event.target.value)) },
+        options.map((option) => {
+            const [key, text] = Array.isArray(option) ? option : [option, option];
+            return h("option", { value: key }, text);
+        }));
+}
+
+/// What an empty page says, with the lines that fill it: `lines` are `[label, text]`.
+export function empty(title, text, lines = [], actions = []) {
+    return h("div", { class: "empty" }, h("h2", {}, title), text && h("p", {}, text),
+        lines.length > 0 && tabbed(lines.map(([label, line]) => [label, () => code(line, { language: label })])), actions.length > 0 && h("div", { class: "actions" }, actions));
+}
+
+/// An error as the server says it: reason, remedy, code and request.
+export function problem(error) {
+    return h("div", { class: "problem", role: "alert" }, icon("triangle-alert"),
+        h("div", {}, h("strong", {}, error.reason ?? error.message ?? String(error)),
+            error.remedy && h("p", {}, error.remedy),
+            (error.code || error.requestID) && h("p", { class: "faint" }, [error.code, error.field && `field ${error.field}`].filter(Boolean).join(" · "), " ", error.requestID && id(error.requestID))));
+}
+
+/// Grey lines where something will be; they show after 200 ms.
+export const skeleton = (lines = 6) => h("div", { class: "skeleton", "aria-busy": "true", "aria-label": "Loading" }, Array.from({ length: lines }, () => h("div", {})));
+
+/// Shows what a promise brings, grey lines until then, and its error: `await load(view, () => api.get(…), (answer) => [nodes])`.
+export async function load(place, ask, show) {
+    put(place, skeleton());
+    try {
+        put(place, show(await ask()));
+    } catch (error) {
+        if (error.name !== "AbortError") put(place, problem(error));
+    }
+}
+
+/// A progress bar; without `part`, of unknown length.
+export function progress(label, part) {
+    return h("label", { class: "progress" }, label, h("progress", part === undefined ? {} : { value: part, max: "1" }));
+}
+
+/// Tabs whose panels are made when they are looked at: `[[title, () => node], …]`.
+export function tabbed(tabs, { current = 0, onselect } = {}) {
+    const panel = h("div", { class: "tab-panel", role: "tabpanel", id: uniqueID("panel") });
+    const buttons = tabs.map(([title], index) => h("button", {
+        type: "button", role: "tab", class: "tab", id: uniqueID("tab"), "aria-controls": panel.id, onclick: () => show(index),
+        onkeydown: (event) => {
+            const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+            if (!step) return;
+            const next = (index + step + tabs.length) % tabs.length;
+            show(next);
+            buttons[next].focus();
+        },
+    }, title));
+    function show(index, isFirst) {
+        buttons.forEach((one, at) => {
+            one.setAttribute("aria-selected", String(at === index));
+            one.tabIndex = at === index ? 0 : -1;
+        });
+        panel.setAttribute("aria-labelledby", buttons[index].id);
+        put(panel, tabs[index][1]());
+        if (!isFirst) onselect?.(index);
+    }
+    show(Math.max(0, Math.min(current, tabs.length - 1)), true);
+    return h("div", { class: "tabs" }, h("div", { role: "tablist", class: "tab-list" }, buttons), panel);
+}
+
+// MARK: Tables
+
+/// A table. `columns` are `{ title, render(row), class, sort }`; `onopen(row)` makes rows open by click and Enter, j and k or arrows move.
+/// `selection` is a set of keys, with boxes; `key(row)` names a row.
+export function table({ columns, rows, label, key = (row) => row, onopen, selection, onselect, current, empty: nothing }) {
+    if (rows.length === 0 && nothing) return nothing;
+    const body = h("tbody", {}, rows.map((row) => line(row)));
+    const all = selection && h("input", {
+        type: "checkbox", "aria-label": "Select all", checked: rows.length > 0 && rows.every((row) => selection.has(key(row))),
+        onchange: () => {
+            for (const row of rows) all.checked ? selection.add(key(row)) : selection.delete(key(row));
+            for (const box of body.querySelectorAll("input[type=checkbox].select")) box.checked = all.checked;
+            onselect?.();
+        },
+    });
+    function line(row) {
+        const name = key(row);
+        const element = h("tr", {
+            tabindex: onopen ? "-1" : undefined, "aria-selected": current !== undefined && current === name ? "true" : undefined,
+            class: onopen ? "opens" : undefined, onclick: onopen && ((event) => !event.target.closest("a,button,input,label") && getSelection().isCollapsed && onopen(row)),
+        });
+        element.row = row;
+        if (selection) element.append(h("td", { class: "box" }, h("input", {
+            type: "checkbox", class: "select", "aria-label": `Select ${typeof name === "string" ? name : "row"}`, checked: selection.has(name),
+            onchange: (event) => { event.target.checked ? selection.add(name) : selection.delete(name); onselect?.(); },
+        })));
+        columns.forEach((column) => element.append(h("td", { class: column.class }, column.render ? column.render(row) : row[column.key])));
+        return element;
+    }
+    const made = h("table", { "aria-label": label },
+        h("thead", {}, h("tr", {}, selection && h("th", { class: "box", scope: "col" }, all),
+            columns.map((column) => h("th", { scope: "col", class: column.class, "aria-sort": column.sort?.state },
+                column.sort ? h("button", { type: "button", class: "sort", onclick: column.sort.toggle }, column.title,
+                    column.sort.state && icon(column.sort.state === "ascending" ? "arrow-up" : "arrow-down")) : column.title)))), body);
+    if (onopen) roving(body, onopen);
+    return h("div", { class: "table-wrap", tabindex: "0", role: "region", "aria-label": label }, made);
+}
+
+/// Rows that the keyboard moves through: one of them is in the order of Tab.
+function roving(body, onopen) {
+    const first = body.querySelector("tr[aria-selected=true]") ?? body.rows[0];
+    if (first) first.tabIndex = 0;
+    body.addEventListener("keydown", (event) => {
+        const row = event.target.closest("tr");
+        if (!row || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+        const next = { ArrowDown: row.nextElementSibling, j: row.nextElementSibling, ArrowUp: row.previousElementSibling, k: row.previousElementSibling,
+            Home: body.rows[0], End: body.rows[body.rows.length - 1] }[event.key];
+        if (next) {
+            event.preventDefault();
+            for (const other of body.rows) other.tabIndex = -1;
+            next.tabIndex = 0;
+            next.focus();
+        } else if (event.key === "Enter" && event.target === row) {
+            event.preventDefault();
+            onopen(row.row);
+        } else if (event.key === "x" || event.key === " ") {
+            const box = row.querySelector("input.select");
+            if (box && event.target === row) {
+                event.preventDefault();
+                box.click();
+            }
+        }
+    });
+}
