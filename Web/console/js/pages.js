@@ -4,4 +4,12 @@
 
 export const pages = [
     { path: "home", title: "Home", group: "", icon: "house", keys: "h", isOfServer: true, load: () => import("./pages/home.js") },
+
+    { path: "telemetry", title: "Telemetry", group: "Observe", icon: "activity", keys: "t", load: () => import("./pages/telemetry.js") },
+    { path: "logs", title: "Requests", group: "Observe", icon: "list", keys: "l", load: () => import("./pages/logs.js") },
+    { path: "request", title: "Request", group: "Observe", icon: "list", isHidden: true, load: () => import("./pages/request.js") },
+
+    { path: "tokens", title: "Tokens and keys", group: "Access", icon: "key-round", keys: "k", load: () => import("./pages/tokens.js") },
+
+    { path: "users", title: "Users", group: "Server", icon: "users", keys: "u", isOfServer: true, load: () => import("./pages/users.js") },
 ];

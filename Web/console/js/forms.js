@@ -1,0 +1,71 @@
+/// Forms in dialogs, and secrets that are shown once.
+
+import { h, put } from "./dom.js";
+import { dialog } from "./shell.js";
+import { button, code, field, problem, select } from "./ui.js";
+
+/// A form in a dialog. `fields` are `{ name, label, hint, type, value, options, required, isWide, … }`; a field without a name is a node that stands
+/// between them. `run(values)` does it, and what it throws is shown in the form. Returns what `run` answered, or undefined.
+export function form({ title, text, fields, confirm, isDanger = false, run }) {
+    return dialog(title, (close) => {
+        const inputs = new Map();
+        const fault = h("div", {});
+        const go = button(confirm, undefined, { kind: isDanger ? "danger" : "main", type: "submit" });
+        const parts = fields.filter(Boolean).map((one) => {
+            if (!one.name) return one;
+            const { name, label, hint, type = "text", options, isWide, ...props } = one;
+            const input = options ? select(options, props.value, props.onchange, { name, required: props.required })
+                : type === "textarea" ? h("textarea", { rows: 4, spellcheck: "false", name, ...props })
+                : h("input", { type, name, autocomplete: "off", spellcheck: "false", ...props });
+            inputs.set(name, input);
+            return type === "checkbox" ? h("label", { class: "check" }, input, h("span", {}, label, hint && h("small", { class: "faint" }, ` ${hint}`)))
+                : field(label, input, { hint, isWide });
+        });
+        if (inputs.size > 0) [...inputs.values()][0].setAttribute("autofocus", "");
+        async function send(event) {
+            event.preventDefault();
+            put(fault);
+            go.disabled = true;
+            try {
+                const values = Object.fromEntries([...inputs].map(([name, input]) => [name, input.type === "checkbox" ? input.checked : input.value]));
+                close((await run(values)) ?? true);
+            } catch (error) {
+                put(fault, problem(error));
+                inputs.get(error.field)?.focus();
+            } finally {
+                go.disabled = false;
+            }
+        }
+        return h("form", { onsubmit: send }, text && h("p", {}, text), parts, fault,
+            h("div", { class: "actions end" }, button("Cancel", () => close()), go));
+    }, { className: isDanger ? "danger" : "" });
+}
+
+/// Shows a secret that the server shows once. It closes by its button alone.
+export function shownOnce(title, text, secret, { label = "Secret", then } = {}) {
+    return dialog(title, (close) => h("div", { class: "once" }, h("p", {}, text), code(secret, { label: "Copy", language: label }), then && h("p", { class: "faint" }, then),
+        h("div", { class: "actions end" }, button("I have kept it", () => close(true), { kind: "main" }))));
+}
+
+/// The text of a field, or undefined for an empty one.
+export const given = (text) => (text.trim() === "" ? undefined : text.trim());
+
+const factors = { "": 1, B: 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3, T: 1024 ** 4 };
+
+/// The bytes of a text such as `250M`; undefined if it is no size.
+export function size(text) {
+    const found = /^(\d+(?:\.\d+)?)\s*([BKMGT]?)B?$/i.exec(text.trim());
+    return found ? Math.round(Number(found[1]) * factors[found[2].toUpperCase()]) : undefined;
+}
+
+/// The seconds of a text such as `30d`, `48h`, `5m` or `10s`; undefined if it is none.
+export function seconds(text) {
+    const found = /^(\d+(?:\.\d+)?)\s*([smhd]?)$/.exec(text.trim());
+    return found ? Number(found[1]) * { "": 1, s: 1, m: 60, h: 3600, d: 86_400 }[found[2]] : undefined;
+}
+
+/// A time as people say it: 90 s, 5 min, 2 h, 3 d.
+export function span(value) {
+    for (const [unit, name] of [[86_400, "d"], [3600, "h"], [60, "min"]]) if (value >= unit) return `${Number((value / unit).toPrecision(3))} ${name}`;
+    return `${Number(value.toPrecision(3))} s`;
+}
