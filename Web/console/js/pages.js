@@ -5,11 +5,24 @@
 export const pages = [
     { path: "home", title: "Home", group: "", icon: "house", keys: "h", isOfServer: true, load: () => import("./pages/home.js") },
 
+    { path: "records", title: "Records", group: "Data", icon: "table-2", keys: "r", load: () => import("./pages/records.js") },
+
     { path: "telemetry", title: "Telemetry", group: "Observe", icon: "activity", keys: "t", load: () => import("./pages/telemetry.js") },
     { path: "logs", title: "Requests", group: "Observe", icon: "list", keys: "l", load: () => import("./pages/logs.js") },
     { path: "request", title: "Request", group: "Observe", icon: "list", isHidden: true, load: () => import("./pages/request.js") },
 
-    { path: "tokens", title: "Tokens and keys", group: "Access", icon: "key-round", keys: "k", load: () => import("./pages/tokens.js") },
+    { path: "tokens", title: "Tokens and keys", group: "Container", icon: "key-round", keys: "k", load: () => import("./pages/tokens.js") },
+    { path: "webhooks", title: "Webhooks", group: "Container", icon: "webhook", keys: "w", load: () => import("./pages/webhooks.js") },
+    { path: "push", title: "Push", group: "Container", icon: "send", load: () => import("./pages/push.js") },
+    { path: "quotas", title: "Quotas and rates", group: "Container", icon: "gauge", keys: "q", load: () => import("./pages/quotas.js") },
+    { path: "sharing", title: "Container settings", group: "Container", icon: "settings", load: () => import("./pages/sharing.js") },
 
+    { path: "status", title: "Status", group: "Server", icon: "heart-pulse", isOfServer: true, load: () => import("./pages/status.js") },
     { path: "users", title: "Users", group: "Server", icon: "users", keys: "u", isOfServer: true, load: () => import("./pages/users.js") },
+    { path: "alerts", title: "Alerts", group: "Server", icon: "triangle-alert", keys: "a", isOfServer: true, load: () => import("./pages/alerts.js") },
+    { path: "backups", title: "Backups", group: "Server", icon: "archive", keys: "b", isOfServer: true, load: () => import("./pages/backups.js") },
+    { path: "tasks", title: "Tasks and checks", group: "Server", icon: "workflow", isOfServer: true, load: () => import("./pages/tasks.js") },
+    { path: "audit", title: "Audit log", group: "Server", icon: "history", isOfServer: true, load: () => import("./pages/audit.js") },
+    { path: "serverlog", title: "Server log", group: "Server", icon: "scroll-text", isOfServer: true, load: () => import("./pages/serverlog.js") },
+    { path: "faults", title: "Faults", group: "Server", icon: "zap", isOfServer: true, load: () => import("./pages/faults.js") },
 ];
