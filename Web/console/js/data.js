@@ -1,0 +1,65 @@
+/// Databases as the admin API shows them: queries, records, zones, schemas. What a page asks twice is here once.
+
+import { api } from "./api.js";
+import { readSchema } from "./ckdb.js";
+
+/// A database: `{ container, environment, database, user }`.
+const place = ({ container, environment, database, user }) => ({ container, environment, database, ...(database === "public" ? {} : { user }) });
+
+/// A page of a query: `{ records, marker, lines }`.
+export async function query(of, request, options) {
+    const found = await api.post("query/explain", { ...place(of), request: JSON.stringify(request), showsRecords: true }, options);
+    const answer = JSON.parse(found.answer);
+    return { records: answer.records, marker: answer.continuationMarker, lines: found.lines };
+}
+
+/// A record; null if there is none.
+export async function lookup(of, recordName, zone, options) {
+    const request = { ...inZone(zone), records: [{ recordName }] };
+    const found = JSON.parse((await api.post("records/lookup", { ...place(of), request: JSON.stringify(request) }, options)).answer).records[0];
+    if (found.serverErrorCode === "NOT_FOUND") return null;
+    if (found.serverErrorCode) throw Object.assign(new Error(found.reason), { reason: found.reason, code: found.serverErrorCode });
+    return found;
+}
+
+export const inZone = (zone) => (zone && zone !== "_defaultZone" ? { zoneID: { zoneName: zone } } : {});
+
+/// Saves or deletes records of one zone; answers each record or its error.
+export async function modify(of, operations, zone, options) {
+    const request = { ...inZone(zone), operations };
+    return JSON.parse((await api.post("records/modify", { ...place(of), request: JSON.stringify(request) }, options)).answer).records;
+}
+
+export async function zones(of, options) {
+    return JSON.parse((await api.post("zones/list", place(of), options)).answer).zones;
+}
+
+/// A page of a zone's feed: `{ records, syncToken, moreComing }`.
+export async function changes(of, zone, syncToken, options) {
+    const request = { zones: [{ zoneID: { zoneName: zone }, ...(syncToken ? { syncToken } : {}), resultsLimit: 100 }] };
+    const found = JSON.parse((await api.post("zones/changes", { ...place(of), request: JSON.stringify(request) }, options)).answer).zones[0];
+    if (found.serverErrorCode) throw Object.assign(new Error(found.reason), { reason: found.reason, code: found.serverErrorCode });
+    return found;
+}
+
+/// The schema of a place, read: with its text, version and which indexes are built.
+export async function schema({ container, environment }, options) {
+    const answer = await api.get("schema", { container, environment }, options);
+    return { ...answer, ...readSchema(answer.text) };
+}
+
+/// Types that a query may ask for.
+export const isAsked = (type) => type.name !== "Users" && type.name !== "cloudkit.share";
+
+/// The addresses of accounts, for fields that take a user.
+export async function accounts(options) {
+    const { list } = await api.all("users", {}, "users", options);
+    return list.filter((user) => !user.isDeleted).map((user) => user.email).sort();
+}
+
+let routes;
+/// Whether this server has a route, by its own document. What it lacks, the console leaves out.
+export async function has(path) {
+    routes ??= api.get("openapi.json").then((document) => new Set(Object.keys(document.paths)), () => { routes = undefined; return new Set(); });
+    return (await routes).has(`/admin/1/${path}`);
+}
