@@ -7,6 +7,11 @@ export const pages = [
 
     { path: "records", title: "Records", group: "Data", icon: "table-2", keys: "r", load: () => import("./pages/records.js") },
 
+    { path: "schema", title: "Types and indexes", group: "Schema", icon: "boxes", keys: "s", load: () => import("./pages/schema.js") },
+    { path: "ckdb", title: "Schema file", group: "Schema", icon: "file-code", load: () => import("./pages/ckdb.js") },
+    { path: "deploy", title: "Deploy", group: "Schema", icon: "rocket", keys: "d", load: () => import("./pages/deploy.js") },
+    { path: "roles", title: "Roles", group: "Schema", icon: "shield-check", load: () => import("./pages/roles.js") },
+
     { path: "telemetry", title: "Telemetry", group: "Observe", icon: "activity", keys: "t", load: () => import("./pages/telemetry.js") },
     { path: "logs", title: "Requests", group: "Observe", icon: "list", keys: "l", load: () => import("./pages/logs.js") },
     { path: "request", title: "Request", group: "Observe", icon: "list", isHidden: true, load: () => import("./pages/request.js") },
