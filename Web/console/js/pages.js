@@ -6,6 +6,9 @@ export const pages = [
     { path: "home", title: "Home", group: "", icon: "house", keys: "h", isOfServer: true, load: () => import("./pages/home.js") },
 
     { path: "records", title: "Records", group: "Data", icon: "table-2", keys: "r", load: () => import("./pages/records.js") },
+    { path: "zones", title: "Zones", group: "Data", icon: "layers", keys: "z", load: () => import("./pages/zones.js") },
+    { path: "shares", title: "Shares", group: "Data", icon: "share-2", load: () => import("./pages/shares.js") },
+    { path: "subscriptions", title: "Subscriptions", group: "Data", icon: "bell", load: () => import("./pages/subscriptions.js") },
 
     { path: "schema", title: "Types and indexes", group: "Schema", icon: "boxes", keys: "s", load: () => import("./pages/schema.js") },
     { path: "ckdb", title: "Schema file", group: "Schema", icon: "file-code", load: () => import("./pages/ckdb.js") },

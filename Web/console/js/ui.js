@@ -121,7 +121,7 @@ export function card(title, ...children) {
 
 /// Names and values: `[["Created", time(…)], …]`; pairs without a value are left out.
 export function pairs(list) {
-    return h("dl", { class: "pairs" }, list.filter(([, value]) => value !== undefined && value !== null && value !== "")
+    return h("dl", { class: "pairs" }, list.filter(([, value]) => value !== undefined && value !== null && value !== "" && value !== false)
         .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }
 

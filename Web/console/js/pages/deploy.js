@@ -10,10 +10,13 @@ import { badge, button, card, code, header, linkButton, plural, problem, time } 
 export default {
     async render(view, route) {
         const container = route.container;
-        const [dry, ...histories] = await Promise.all([
+        const [dry, between, ...histories] = await Promise.all([
             api.post("schema/deploy", { container, isDryRun: true }, { signal: route.signal }),
+            api.get("schema", { container, environment: "development" }, { signal: route.signal })
+                .then(({ text }) => api.post("schema/diff", { container, environment: "production", text }, { signal: route.signal })),
             ...["development", "production"].map((environment) => api.get("schema/history", { container, environment }, { signal: route.signal })),
         ]);
+        const kept = between.differences.filter((one) => one.after === undefined);
         const isReady = dry.gains.length > 0 && dry.refusals.length === 0;
         put(view, header("Deploy", { sub: "Types, fields, indexes, grants and roles go from development to production. Nothing is taken away there, and no record moves.",
             actions: [linkButton("Schema file", here("ckdb"), { symbol: "file-code" }), button("Deploy to production", deploy, { kind: "main", symbol: "rocket", disabled: !isReady })] }),
@@ -22,6 +25,7 @@ export default {
             : h("div", { class: "grid-2" }, card(`Production gains ${plural(dry.gains.length, "thing")}`, gains(dry.gains), broken(dry.broken)),
                 h("div", { class: "stack" }, dry.refusals.length > 0 && card("Production refuses", dry.refusals.map((one) => problem({ reason: one.reason, remedy: one.remedy, field: one.field, code: one.field }))),
                     card("The same by nacre", code(`nacre schema deploy --container ${container}`), h("p", { class: "soft" }, "In CI, this fails with status 2 where the two differ:"), code(`nacre schema diff --container ${container} --environment production schema.ckdb`)))),
+        kept.length > 0 && card("Production keeps what development has not", h("p", { class: "soft" }, "A deployment takes nothing away. A reset of development brings these back there."), differences(kept)),
         h("div", { class: "grid-2" }, history("History of development", histories[0].changes, true), history("History of production", histories[1].changes, false)),
         card("Start over in development", h("div", { class: "row" }, h("p", { class: "soft grow" }, "Development gets production's schema, and loses all its zones and records."), button("Reset development", reset, { kind: "danger", symbol: "rotate-ccw" }))));
 
