@@ -78,14 +78,20 @@ export default {
         const toggle = h("button", { type: "button", class: "button live", "aria-pressed": "false", onclick: () => set("live", route.query.live ? "" : "1") }, h("span", { class: "live-dot" }), h("span", {}, "Live"));
         const operation = text("operation", "Operation", "records/modify", "operations");
         controls.get("operation").dataset.filter = "";
+        /// Folded on a small screen, unless something is filtered.
+        const box = h("details", { class: "filter-box" }, h("summary", {}, "Filters"));
+        const wide = matchMedia("(min-width: 821px)");
+        const fold = () => { box.open = wide.matches || names.some((name) => route.query[name]); };
+        wide.addEventListener("change", fold);
+        fold();
+        box.append(h("div", { class: "filters" },
+            choice("status", "Status", [["", "Any"], ["4xx", "Refused (4xx)"], ["5xx", "Failed (5xx)"], ["2xx", "Answered (2xx)"]]), operation,
+            text("code", "Error", "ZONE_NOT_FOUND"), text("user", "User", "name or u-…"), text("zone", "Zone", "name or z-…"), text("slowerThan", "Slower than", "200 ms"),
+            choice("database", "Database", [["", "Any"], ["public", "Public"], ["private", "Private"], ["shared", "Shared"]]),
+            choice("client", "Client", [["", "Any"], ["framework", "Framework"], ["web", "Web"], ["serverKey", "Server key"], ["command", "Command"], ["none", "No credential"]]),
+            choice("since", "Time", Object.entries(spans)), choice("scope", "Of", [["", "This container"], ["server", "Whole server"]])));
         put(view,
-            header("Requests", { actions: [toggle, button("Download", () => save(route), { symbol: "download" })] }),
-            h("div", { class: "filters" },
-                choice("status", "Status", [["", "Any"], ["4xx", "Refused (4xx)"], ["5xx", "Failed (5xx)"], ["2xx", "Answered (2xx)"]]), operation,
-                text("code", "Error", "ZONE_NOT_FOUND"), text("user", "User", "name or u-…"), text("zone", "Zone", "name or z-…"), text("slowerThan", "Slower than", "200 ms"),
-                choice("database", "Database", [["", "Any"], ["public", "Public"], ["private", "Private"], ["shared", "Shared"]]),
-                choice("client", "Client", [["", "Any"], ["framework", "Framework"], ["web", "Web"], ["serverKey", "Server key"], ["command", "Command"], ["none", "No credential"]]),
-                choice("since", "Time", Object.entries(spans)), choice("scope", "Of", [["", "This container"], ["server", "Whole server"]])),
+            header("Requests", { actions: [toggle, button("Download", () => save(route), { symbol: "download" })] }), box,
             h("datalist", { id: "operations" }, ["records/modify", "records/query", "records/lookup", "changes/zone", "changes/database", "zones/list", "zones/modify", "subscriptions/modify", "assets/upload", "users/caller"].map((name) => h("option", { value: name }))),
             body, more);
 
@@ -158,7 +164,10 @@ export default {
                 route = next_;
                 return read();
             },
-            close: () => tail?.stop(),
+            close() {
+                tail?.stop();
+                wide.removeEventListener("change", fold);
+            },
         };
     },
 };
