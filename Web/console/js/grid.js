@@ -14,7 +14,8 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
     let active = 0;
     let current;
     let sort = "";
-    let drawn = { from: 0, to: -1 };
+    /// The lines that are in the page, by index.
+    let lines = new Map();
 
     const head = h("div", { class: "grid-row grid-head", role: "row" });
     const body = h("div", { class: "grid-body", role: "rowgroup" });
@@ -61,12 +62,25 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
         const from = Math.max(0, Math.floor(element.scrollTop / ROW) - OVERSCAN);
         const to = Math.min(rows.length - 1, Math.ceil((element.scrollTop + element.clientHeight) / ROW) + OVERSCAN);
         if (rows.length && to >= rows.length - 40) onmore?.();
-        if (!isAll && from >= drawn.from && to <= drawn.to) return;
-        drawn = { from, to };
-        const lines = [];
-        for (let index = from; index <= to; index += 1) lines.push(line(index));
-        put(body, lines);
-        if (lines.length && active >= from && active <= to) element.setAttribute("aria-activedescendant", prefix + active);
+        if (isAll) {
+            lines = new Map();
+            put(body);
+        }
+        for (const [index, made] of lines) {
+            if (index < from || index > to) {
+                made.remove();
+                lines.delete(index);
+            }
+        }
+        const added = document.createDocumentFragment();
+        for (let index = from; index <= to; index += 1) {
+            if (lines.has(index)) continue;
+            const made = line(index);
+            lines.set(index, made);
+            added.append(made);
+        }
+        body.append(added);
+        if (lines.has(active)) element.setAttribute("aria-activedescendant", prefix + active);
         else element.removeAttribute("aria-activedescendant");
     }
 

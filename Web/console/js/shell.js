@@ -158,7 +158,7 @@ function drawFrame() {
             h("a", { class: "brand", href: href("home") }, mark(), h("span", {}, "Nacre")),
             h("button", { type: "button", class: "icon-button menu", "aria-label": "Pages", "aria-expanded": "false", "aria-controls": "side", onclick: (event) => openMenu(event.currentTarget.getAttribute("aria-expanded") !== "true") }, icon("menu")),
             bar,
-            h("button", { type: "button", class: "find", onclick: palette }, icon("search"), h("span", {}, "Go to"), h("kbd", {}, "Ctrl K")),
+            h("button", { type: "button", class: "find", "aria-label": "Go to", onclick: palette }, icon("search"), h("span", {}, "Go to"), h("kbd", {}, "Ctrl K")),
             iconButton("keyboard", "Keyboard", sheet, { class: "icon-button wide-only" }),
             iconButton("sun", "Theme", nextTheme),
             iconButton("log-out", "Sign out", signOut)),
@@ -321,19 +321,29 @@ async function start() {
     applyTheme(store.theme.get());
     store.theme.subscribe(applyTheme);
     const link = /^#signin=([^&]+)/.exec(location.hash);
+    let asked;
+    // All that the first page waits for is asked for at once: its module too.
+    const ask = () => {
+        pages.find((page) => page.path === parse(location.hash).path)?.load().catch(() => {});
+        asked = Promise.all([api.get("server"), readContainers()]);
+        asked.catch(() => {});
+    };
     try {
         if (link) {
             history.replaceState(null, "", location.pathname + "#/home");
             store.session.set(await api.post("console/sign-in", { token: decodeURIComponent(link[1]) }));
-        } else store.session.set(await api.get("console/session"));
+            ask();
+        } else {
+            ask();
+            store.session.set(await api.get("console/session"));
+        }
     } catch (error) {
         signInPage(link || error.status !== 401 ? error : undefined);
         return;
     }
     drawFrame();
     try {
-        const [server] = await Promise.all([api.get("server"), readContainers()]);
-        store.server.set(server);
+        store.server.set((await asked)[0]);
     } catch (error) {
         if (store.session.get()) put(main, problem(error));
         return;

@@ -71,7 +71,7 @@ export default {
         async function judge() {
             controller.abort();
             controller = new AbortController();
-            if (area.value === original) return put(verdict, h("div", { class: "note info" }, "As development has it."), h("h3", {}, "The same by nacre"), code(command));
+            if (area.value === original) return put(verdict, h("div", { class: "note info" }, "As development has it."), h("h2", {}, "The same by nacre"), code(command));
             try {
                 const answer = await api.post("schema/import", { container: route.container, text: area.value, isDryRun: true }, { signal: controller.signal });
                 found = answer.differences;

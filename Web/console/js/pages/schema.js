@@ -157,7 +157,7 @@ function draw(types, edges) {
         return [type.name, box];
     }));
     const clip = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
-    return h("div", { class: "card diagram" }, svg("svg", { viewBox: `0 0 ${columns * (width + gapX) - gapX + 28} ${Math.max(...heights)}`, role: "img", "aria-label": `${types.length} types. ${edges.map((edge) => `${edge.from}.${edge.field} refers to ${edge.to}`).join("; ")}`, style: { "max-width": `${columns * (width + gapX)}px` } },
+    return h("div", { class: "card diagram", tabindex: "0", role: "region", "aria-label": "Diagram" }, svg("svg", { viewBox: `0 0 ${columns * (width + gapX) - gapX + 28} ${Math.max(...heights)}`, role: "img", "aria-label": `${types.length} types. ${edges.map((edge) => `${edge.from}.${edge.field} refers to ${edge.to}`).join("; ")}`, style: { "max-width": `${columns * (width + gapX)}px` } },
         [...boxes.values()].map((box) => svg("g", {}, svg("rect", { x: box.x, y: box.y, width, height: box.height, rx: 8, class: "box" }), svg("path", { d: `M${box.x} ${box.y + 30}h${width}`, class: "rule" }),
             svg("text", { x: box.x + 12, y: box.y + 20, class: "name" }, clip(box.type.name, 24)),
             box.fields.map((one, index) => [svg("text", { x: box.x + 12, y: box.y + 48 + index * line, class: "field-name" }, clip(one.name, 15)), svg("text", { x: box.x + width - 12, y: box.y + 48 + index * line, "text-anchor": "end", class: "type-name" }, typeText({ ...one, isEncrypted: false }).toLowerCase())]))),

@@ -30,7 +30,7 @@ export default {
                     label: `Zones of ${query.user}`, rows: zones, key: (zone) => zone.zoneID.zoneName, current: query.zone, onopen: (zone) => route.go({ user: query.user, zone: zone.zoneID.zoneName }), columns: [
                         { title: "Zone", render: (zone) => h("span", { class: "mono" }, zone.zoneID.zoneName) }, { title: "Kind", render: (zone) => badge(zone.zoneID.zoneType === "DEFAULT_ZONE" ? "default" : "custom", zone.zoneID.zoneType === "DEFAULT_ZONE" ? "" : "accent") },
                         { title: "Saves", render: (zone) => (zone.atomic ? "all or nothing" : "each by itself") }, { title: "Change token", render: (zone) => zone.syncToken ? id(zone.syncToken, 24) : h("span", { class: "faint" }, "no feed") },
-                        { title: "", render: (zone) => h("span", { class: "row" }, h("a", { href: here("records", { db: "private", user: query.user, zone: zone.zoneID.zoneName }) }, "Records"),
+                        { title: "Do", render: (zone) => h("span", { class: "row" }, h("a", { href: here("records", { db: "private", user: query.user, zone: zone.zoneID.zoneName }) }, "Records"),
                             zone.zoneID.zoneType !== "DEFAULT_ZONE" && iconButton("trash-2", `Purge ${zone.zoneID.zoneName}`, () => purge(query.user, zone.zoneID.zoneName))) }],
                 }));
                 else put(list, purgeForm(query.user));
