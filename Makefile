@@ -24,7 +24,8 @@ QUESTIONS ?=
 SECONDS ?= 1800
 PARTS ?=
 
-# `make browsers`: BROWSER=firefox for one of the two, CHECKS='popup pages' for some of Scripts/browsers/checks.py.
+# `make browsers`: BROWSER=firefox for one of the two, CHECKS='popup pages' for some of Scripts/browsers/checks.py; `make console` for some of
+# Scripts/browsers/console.py.
 BROWSER ?=
 CHECKS ?=
 
@@ -32,7 +33,7 @@ CHECKS ?=
 CONTRACT_SECONDS ?= 60
 ASKERS ?=
 
-.PHONY: help setup run test bench soak browsers contract push otlp dist dist-check release-check install format coverage docs clean
+.PHONY: help setup run test bench soak browsers console contract push otlp dist dist-check release-check install format coverage docs clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -68,6 +69,11 @@ browsers: setup ## sign in with Chromium and Firefox, as apps' pages and as othe
 	@swift build --build-tests $(BUILD_FLAGS)
 	@python=$$(Scripts/browsers/setup) && "$$python" Scripts/browsers/run --nacre "$$(swift build $(BUILD_FLAGS) --show-bin-path)/nacre" \
 		$(if $(BROWSER),--browser '$(BROWSER)') $(CHECKS)
+
+console: setup ## drive the console's pages in Chromium, and test its modules (CHECKS='pages editor')
+	@swift build --product nacre $(BUILD_FLAGS)
+	@python=$$(Scripts/browsers/setup) && node --test Web/console/tests/*.mjs > /dev/null && \
+		"$$python" Scripts/browsers/console.py --nacre "$$(swift build $(BUILD_FLAGS) --show-bin-path)/nacre" $(CHECKS)
 
 contract: setup ## ask all that openapi.json describes, and more, and hold the answers against it (CONTRACT_SECONDS=60, ASKERS='administrator')
 	@swift build --product nacre $(BUILD_FLAGS)
