@@ -35,7 +35,8 @@ export function openRecord(place, what) {
 
     function show() {
         const type = what.schema.types.find((one) => one.name === record.recordType);
-        const names = [...new Set([...inOrder((type?.fields ?? []).filter((one) => !one.isSystem)).map((one) => one.name), ...Object.keys(record.fields ?? {})])];
+        const has = (name) => record.fields?.[name]?.value != null;
+        const names = [...new Set([...inOrder((type?.fields ?? []).filter((one) => !one.isSystem)).map((one) => one.name), ...Object.keys(record.fields ?? {})])].sort((one, other) => has(other) - has(one));
         const canEdit = what.canModify && type && isAsked(type);
         handle.edit = canEdit ? () => form(record) : undefined;
         const zone = record.zoneID?.zoneName;

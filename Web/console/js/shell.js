@@ -63,7 +63,7 @@ export const commands = { ofPage: [] };
 function palette() {
     const place = store.place.get();
     const list = [
-        ...pages.map((page) => ({ title: page.title, hint: page.group || "Go to", symbol: page.icon, run: () => go(page.isOfServer ? href(page.path) : here(page.path)) })),
+        ...pages.filter((page) => !page.isHidden).map((page) => ({ title: page.title, hint: page.group || "Go to", symbol: page.icon, run: () => go(page.isOfServer ? href(page.path) : here(page.path)) })),
         ...store.containers.get().flatMap(({ name }) => ["development", "production"].map((environment) => (
             { title: name, hint: environment, symbol: "box", run: () => go(href(placePage(), {}, { container: name, environment })) }))),
         ...commands.ofPage,

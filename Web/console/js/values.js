@@ -37,7 +37,7 @@ export function full(held, openReference) {
         if (value.length === 0) return h("span", { class: "faint" }, "empty list");
         const one = type.replace(/_LIST$/, "");
         if (one === "LOCATION") return [map(value), value.map((place) => h("div", { class: "mono" }, text({ value: place, type: one })))];
-        if (one === "STRING") return h("div", { class: "chips" }, value.map((item) => h("span", { class: "chip" }, item)));
+        if (one === "STRING") return h("div", { class: "chips" }, value.map((item) => h("span", { class: "item" }, item)));
         return h("ol", { class: "values" }, value.map((item) => h("li", {}, full({ value: item, type: one }, openReference))));
     }
     switch (type) {
@@ -46,7 +46,7 @@ export function full(held, openReference) {
         case "REFERENCE": return h("span", { class: "row" }, h("a", { href: openReference(value.recordName, value.zoneID?.zoneName) }, value.recordName),
             value.action && value.action !== "NONE" && badge(value.action === "DELETE_SELF" ? "deletes with it" : value.action.toLowerCase().replaceAll("_", " ")));
         case "ASSETID": case "ASSET": return h("span", { class: "row" }, icon("file"), bytes(value.size),
-            value.downloadURL && h("a", { href: value.downloadURL.replace("${f}", "file"), target: "_blank", rel: "noopener noreferrer" }, "Download"), value.fileChecksum && id(value.fileChecksum, 16));
+            /^https?:/.test(value.downloadURL) && h("a", { href: value.downloadURL.replace("${f}", "file"), target: "_blank", rel: "noopener noreferrer" }, "Download"), value.fileChecksum && id(value.fileChecksum, 16));
         case "BYTES": return h("span", { class: "mono" }, `${bytes(sealedBytes(value))}: `, id(String(value), 40));
         case "STRING": return h("span", { class: "text" }, value);
         default: return h("span", { class: "mono" }, String(value));

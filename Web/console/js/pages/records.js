@@ -118,13 +118,13 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
                 h("div", { class: "segmented", role: "group", "aria-label": "Database" }, ["public", "private"].map((database) => h("button", {
                     type: "button", "aria-pressed": String(now.database === database), onclick: () => change({ database, zone: database === "private" ? "*" : "_defaultZone" }),
                 }, database === "public" ? "Public" : "Private"))),
-                now.database === "private" && h("label", { class: "picker" }, h("span", {}, "User"), h("input", {
+                now.database === "private" && h("label", { class: "picker" }, h("span", { class: "sr" }, "User"), h("input", {
                     type: "text", list: accountsID, value: now.user, placeholder: "e-mail or user record name", autocomplete: "off", spellcheck: "false", onchange: (event) => change({ user: event.target.value.trim(), zone: "*" }),
                 }), options),
                 zonePicker,
                 h("label", { class: "picker" }, h("span", {}, "Type"), select(types.map((type) => type.name), now.type, (type) => change({ type, sort: "", columns: "", predicate: "" }))),
                 h("span", { class: "grow" }),
-                canModify && button("New record", () => panelOf({ isNew: true }), { symbol: "plus" }),
+                canModify && button("New record", () => panelOf({ isNew: true }), { symbol: "plus", kind: "lead" }),
                 menu("Columns", "columns-3", columnsMenu), menu("Queries", "history", queriesMenu),
                 menu("Export", "download", exportMenu), button("Code", () => showCode(), { symbol: "code" })),
             h("form", { class: "toolbar", onsubmit: (event) => { event.preventDefault(); if (check()) change({ predicate: input.value.trim() }); } },
@@ -171,7 +171,9 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
 
     function columnNames() {
         if (now.columns) return now.columns.split(",");
-        const fields = inOrder(typeNow().fields.filter((one) => !one.isSystem));
+        // A field that no record in sight has takes no column.
+        const seen = new Set(rows.slice(0, 100).flatMap((record) => Object.keys(record.fields ?? {})));
+        const fields = inOrder(typeNow().fields.filter((one) => !one.isSystem && (seen.size === 0 || seen.has(one.name))));
         return ["___recordID", ...(now.zone === "*" ? ["zone"] : []), ...fields.slice(0, 7).map((one) => one.name), "___modTime"];
     }
 
@@ -375,7 +377,7 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         if (now.database === "private" && !now.user) return show(empty("Whose private database?", "Give an e-mail address or a user record name above. Each look is written to the audit log.", [], []));
         if (now.database === "private" && !looked.has(now.user)) {
             return show(empty(`The private data of ${now.user}`, "Nobody but the user and their apps reads these records otherwise. The audit log says that you did, and when.", [], [
-                button("Look", () => { looked.add(now.user); drawToolbar(); find(); }, { kind: "main", symbol: "eye" }), linkButton("Audit log", href("audit"), {})]));
+                button("Look", () => { looked.add(now.user); drawToolbar(); find().then(showRecord); }, { kind: "main", symbol: "eye" }), linkButton("Audit log", href("audit"), {})]));
         }
         put(place, h("div", { class: "pad" }, skeleton(9)));
         const start = performance.now();
@@ -394,6 +396,7 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
             if (rows.length === 0) show(nothing());
             else {
                 put(place, list.element);
+                drawColumns();
                 list.setRows(rows, true);
             }
             drawStatus();
@@ -552,8 +555,11 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
             drawBuilder();
             check();
         }
-        if (!isSame || before.columns !== now.columns) drawColumns();
-        if (!isSame) await find();
+        if (!isSame) {
+            rows = [];
+            drawColumns();
+            await find();
+        } else if (before.columns !== now.columns) drawColumns();
         if (!isSame || before.record !== now.record || before.recordZone !== now.recordZone) await showRecord();
     }
 
