@@ -50,22 +50,7 @@ export function shownOnce(title, text, secret, { label = "Secret", then } = {}) 
 /// The text of a field, or undefined for an empty one.
 export const given = (text) => (text.trim() === "" ? undefined : text.trim());
 
-const factors = { "": 1, B: 1, K: 1024, M: 1024 ** 2, G: 1024 ** 3, T: 1024 ** 4 };
-
-/// The bytes of a text such as `250M`; undefined if it is no size.
-export function size(text) {
-    const found = /^(\d+(?:\.\d+)?)\s*([BKMGT]?)B?$/i.exec(text.trim());
-    return found ? Math.round(Number(found[1]) * factors[found[2].toUpperCase()]) : undefined;
-}
-
-/// The seconds of a text such as `30d`, `48h`, `5m` or `10s`; undefined if it is none.
-export function seconds(text) {
-    const found = /^(\d+(?:\.\d+)?)\s*([smhd]?)$/.exec(text.trim());
-    return found ? Number(found[1]) * { "": 1, s: 1, m: 60, h: 3600, d: 86_400 }[found[2]] : undefined;
-}
-
-/// A time as people say it: 90 s, 5 min, 2 h, 3 d.
-export function span(value) {
-    for (const [unit, name] of [[86_400, "d"], [3600, "h"], [60, "min"]]) if (value >= unit) return `${Number((value / unit).toPrecision(3))} ${name}`;
-    return `${Number(value.toPrecision(3))} s`;
+/// Refuses a value of a form before the server is asked.
+export function fault(field, reason, remedy) {
+    throw Object.assign(new Error(reason), { field, reason, remedy });
 }

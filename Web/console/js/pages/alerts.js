@@ -2,11 +2,12 @@
 
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
-import { form, given, seconds, shownOnce, size, span } from "../forms.js";
+import { figure, limit, seconds, span } from "../figures.js";
+import { fault, form, given, shownOnce } from "../forms.js";
 import { go, href } from "../router.js";
 import { ask, commands, dialog, toast, toastError } from "../shell.js";
 import { store } from "../store.js";
-import { absolute, badge, button, bytes, card, code, header, linkButton, load, number, pairs, problem, table, time } from "../ui.js";
+import { absolute, badge, button, card, code, header, linkButton, load, number, pairs, problem, table, time } from "../ui.js";
 
 /// The kinds: what they look at, the unit of the limit, and a limit to begin with.
 export const kinds = {
@@ -18,22 +19,6 @@ export const kinds = {
 };
 const ofTraffic = ["requests", "errors", "latency", "unlike"];
 const isBelow = (kind) => kind.startsWith("disk-free");
-
-/// The number of a limit as people write it, by its unit; undefined if it is none.
-export function limit(text, unit) {
-    const plain = text.trim();
-    if (unit === "bytes") return size(plain);
-    if (unit === "seconds") return seconds(plain);
-    const found = { percent: /^(\d+(?:\.\d+)?)\s*%?$/, milliseconds: /^(\d+(?:\.\d+)?)\s*(ms|s)?$/ }[unit]?.exec(plain) ?? /^(\d+(?:\.\d+)?)$/.exec(plain);
-    return found ? Number(found[1]) * (found[2] === "s" ? 1000 : 1) : undefined;
-}
-
-/// A figure in words, by its unit.
-export function figure(value, unit) {
-    if (value === undefined || value === null) return "–";
-    return { percent: () => `${Number(value.toPrecision(3))} %`, bytes: () => bytes(value), seconds: () => span(value), perMinute: () => `${number(Math.round(value * 10) / 10)} a minute`,
-        milliseconds: () => `${Number(value.toPrecision(3))} ms`, deviations: () => `${Number(value.toPrecision(3))} ×` }[unit]?.() ?? number(value);
-}
 
 const tones = { firing: "bad", pending: "warn", fine: "good" };
 const state = (rule) => [badge(rule.state, tones[rule.state]), rule.silence && [" ", badge("silenced")]];
@@ -80,10 +65,6 @@ async function add(known, before) {
     const made = await asked;
     if (made?.secret) await shownOnce("Secret of the signatures", "The receiver checks X-Nacre-Signature with it. It is shown this once.", made.secret);
     return made;
-}
-
-function fault(field, reason, remedy) {
-    throw Object.assign(new Error(reason), { field, reason, remedy });
 }
 
 const written = (rule) => ({ percent: `${rule.limit}%`, seconds: `${rule.limit}s`, milliseconds: `${rule.limit}ms` })[rule.unit] ?? String(rule.limit);

@@ -2,7 +2,8 @@
 
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
-import { given, size, span } from "../forms.js";
+import { size, span } from "../figures.js";
+import { fault, given } from "../forms.js";
 import { live } from "../live.js";
 import { commands, toastError } from "../shell.js";
 import { badge, button, bytes, card, code, field, header, id, number, pairs, problem, progress, time } from "../ui.js";
@@ -46,8 +47,8 @@ export default {
         }
         async function begin(event) {
             event.preventDefault();
-            const bytesPerSecond = given(speed.value) ? size(speed.value) ?? Number.NaN : undefined;
             try {
+                const bytesPerSecond = given(speed.value) ? size(speed.value) ?? fault("bytesPerSecond", "This is no size.", "Give a size such as 20M.") : undefined;
                 show(await api.post("backup", { path: path.value.trim(), bytesPerSecond }));
                 follow();
             } catch (error) {

@@ -2,7 +2,8 @@
 
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
-import { form, given, size } from "../forms.js";
+import { size } from "../figures.js";
+import { form, given } from "../forms.js";
 import { href } from "../router.js";
 import { commands, toast, toastError } from "../shell.js";
 import { badge, button, bytes, card, code, header, id, load, number, pairs, plural, table } from "../ui.js";
@@ -17,10 +18,6 @@ function bar(used, limit) {
 const quota = (value) => (value === 0 ? "as much as the disk" : bytes(value));
 const rate = (value) => (value === 0 ? "no limit" : `${number(value)} units a second`);
 const own = (isOwn) => badge(isOwn ? "set here" : "the server's");
-
-function fault(field, reason, remedy) {
-    throw Object.assign(new Error(reason), { field, reason, remedy });
-}
 
 export default {
     async render(view, route) {

@@ -3,10 +3,11 @@
 import { api } from "../api.js";
 import { chart } from "../chart.js";
 import { h, put } from "../dom.js";
+import { figure } from "../figures.js";
 import { here, href } from "../router.js";
 import { store } from "../store.js";
 import { badge, bytes, card, code, header, iconButton, id, load, number, pairs, table, time } from "../ui.js";
-import { figure, kinds } from "./alerts.js";
+import { kinds } from "./alerts.js";
 import { tone } from "./logs.js";
 
 export default {

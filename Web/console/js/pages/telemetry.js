@@ -3,6 +3,7 @@
 import { api } from "../api.js";
 import { chart } from "../chart.js";
 import { h, put } from "../dom.js";
+import { change, latency, percent, rate, sentence } from "../figures.js";
 import { here } from "../router.js";
 import { commands } from "../shell.js";
 import { store } from "../store.js";
@@ -10,36 +11,12 @@ import { absolute, button, bytes, code, empty, header, iconButton, load, number,
 
 const periods = { hour: "Hour", day: "Day", week: "Week", month: "30 days", year: "Year" };
 const groupings = { operation: "Operations", series: "Operations by database", database: "Databases", container: "Containers", code: "Errors", client: "Clients", index: "Indexes" };
-const figures = { requests: "requests", errorRate: "the error rate", latency: "the latency" };
 
 /// The query of the admin API for a state of the page.
 export function question({ query, place }) {
     const ofPlace = query.scope === "server" ? {} : { container: place.container, environment: place.environment };
     const period = query.from ? { from: query.from, to: query.to } : { last: query.last ?? "day" };
     return { ...period, ...ofPlace, operation: query.operation, database: query.database };
-}
-
-/// How a figure has changed, in words; nothing without a figure to compare with.
-export function change(before, after) {
-    if (before === undefined || after === undefined || before === null || after === null || (before === 0 && after === 0)) return undefined;
-    if (before === 0) return { text: "new", tone: "up" };
-    const part = (after - before) / before;
-    if (Math.abs(part) < 0.005) return { text: "same", tone: "" };
-    return { text: `${part > 0 ? "↑" : "↓"} ${Math.abs(part) >= 10 ? Math.round(Math.abs(part)) + " ×" : Math.round(Math.abs(part) * 100) + " %"}`, tone: part > 0 ? "up" : "down" };
-}
-
-const percent = (part) => `${Number((part * 100).toPrecision(part < 0.1 ? 2 : 3))} %`;
-/// The part of requests that were refused.
-const rate = (line) => (line?.requests ? (line.clientErrors + line.serverErrors) / line.requests : 0);
-const latency = (value) => (value === undefined ? "–" : value >= 1000 ? `${(value / 1000).toFixed(1)} s` : `${Number(value.toPrecision(3))} ms`);
-
-/// One change in a sentence.
-export function sentence({ figure, before, after, causes }) {
-    const isMore = after > before;
-    const amounts = figure === "errorRate" ? [percent(before), percent(after)] : figure === "latency" ? [latency(before), latency(after)] : [number(before), number(after)];
-    const because = causes.map(({ property, name, share }) => `${property} ${name} (${share > 1 ? "more than all" : percent(share)})`);
-    const name = figures[figure] ?? figure;
-    return { head: `${name[0].toUpperCase()}${name.slice(1)} went ${isMore ? "up" : "down"} from ${amounts[0]} to ${amounts[1]}.`, because };
 }
 
 function tiles({ total, before }) {

@@ -2,7 +2,8 @@
 
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
-import { form, given, seconds, shownOnce } from "../forms.js";
+import { seconds } from "../figures.js";
+import { fault, form, given, shownOnce } from "../forms.js";
 import { ask, askToDestroy, commands, toast, toastError } from "../shell.js";
 import { absolute, badge, button, code, empty, header, id, load, table, time } from "../ui.js";
 
@@ -59,7 +60,7 @@ const creating = {
         const made = await form({
             title: "New management token", text: kinds.management[1], confirm: "Make token",
             fields: [{ name: "name", label: "Name", placeholder: "CI" }, { name: "life", label: "Good for", value: "90d", hint: "Such as 30d; a year at most." }],
-            run: ({ name, life }) => api.post("tokens", { container, kind: "management", name: given(name), lifeSeconds: given(life) ? Math.round(seconds(life) ?? Number.NaN) : undefined }),
+            run: ({ name, life }) => api.post("tokens", { container, kind: "management", name: given(name), lifeSeconds: given(life) ? Math.round(seconds(life) ?? fault("life", "This is no time.", "Give days, such as 90d.")) : undefined }),
         });
         if (made) await shownOnce("Management token", "It is shown this once. Keep it where your scripts find it, and not in the repository.", made.token, { label: "Management token" });
         return made;
@@ -78,7 +79,7 @@ export default {
             const made = await form({
                 title: "Replace the token", text: "A new token takes its place. The old one may stay good for a while, so that pages that are open go on.", confirm: "Replace",
                 fields: [{ name: "grace", label: "The old one ends after", value: "7d", hint: "Such as 7d or 1h; 0 for at once." }],
-                run: ({ grace }) => api.post("tokens/rotate", { id: token.id, graceSeconds: Math.round(seconds(grace) ?? Number.NaN) }),
+                run: ({ grace }) => api.post("tokens/rotate", { id: token.id, graceSeconds: Math.round(seconds(grace) ?? fault("grace", "This is no time.", "Give 7d, 1h or 0.")) }),
             });
             if (!made) return;
             await shownOnce("New API token", made.oldEnds ? `The old one ends ${absolute(made.oldEnds)}.` : "The old one has ended.", made.token, { label: "API token" });

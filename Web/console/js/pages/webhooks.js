@@ -3,7 +3,7 @@
 import { api } from "../api.js";
 import { readSchema } from "../ckdb.js";
 import { h, put } from "../dom.js";
-import { form, given, shownOnce } from "../forms.js";
+import { fault, form, given, shownOnce } from "../forms.js";
 import { filters, parse } from "../predicate.js";
 import { ask, askToDestroy, commands, dialog, toast, toastError } from "../shell.js";
 import { badge, button, code, empty, header, id, load, pairs, plural, table, time } from "../ui.js";
@@ -42,9 +42,8 @@ export default {
                     { name: "fields", label: "With the values of", class: "mono", placeholder: "title, stars", hint: "Without fields no value is sent." }, { name: "zone", label: "Zone", placeholder: "all" },
                     { name: "isPrivate", label: "Private databases too", type: "checkbox", hint: "changes of all users leave the server; the audit log keeps that you said so" }],
                 run(values) {
-                    if (given(values.condition) && !values.type) throw Object.assign(new Error("A predicate needs a type."), { remedy: "Choose the records that it is about." });
-                    const found = types.find(({ name }) => name === values.type)?.fields ?? {};
-                    const fields = Array.isArray(found) ? Object.fromEntries(found.map((one) => [one.name, one])) : found;
+                    if (given(values.condition) && !values.type) fault("type", "A predicate needs a type.", "Choose the records that it is about.");
+                    const fields = Object.fromEntries((types.find(({ name }) => name === values.type)?.fields ?? []).map((one) => [one.name, one]));
                     const wanted = words(values.fields);
                     return api.post("webhooks", { container, environment, url: values.url, zone: given(values.zone), query: query(values.type, given(values.condition), fields), fields: wanted.length ? wanted : undefined, isPrivate: values.isPrivate });
                 },
