@@ -3,7 +3,7 @@
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
 import { size } from "../figures.js";
-import { form, given } from "../forms.js";
+import { fault, form, given } from "../forms.js";
 import { href } from "../router.js";
 import { commands, toast, toastError } from "../shell.js";
 import { badge, button, bytes, card, code, header, id, load, number, pairs, plural, table } from "../ui.js";
