@@ -142,7 +142,8 @@ export function chart(spec) {
         if (!count || !cursor) return;
         for (const end of ["x1", "x2"]) cursor.setAttribute(end, x(place.at + 0.5));
         cursor.setAttribute("visibility", isShown ? "visible" : "hidden");
-        const words = `${slotWords(starts[place.at], slot, span, timeZone)}: ${series.map((one) => `${one.name} ${one.values[place.at]}`).join(", ")}`;
+        const values = series.map((one) => `${one.name} ${one.values[place.at]}`).join(", ");
+        const words = `${slotWords(starts[place.at], slot, span, timeZone)}: ${values}`;
         plot.setAttribute("aria-valuenow", place.at);
         plot.setAttribute("aria-valuetext", words);
         readout.textContent = isShown ? words : "";

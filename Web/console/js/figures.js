@@ -18,7 +18,8 @@ export function seconds(text) {
 
 /// A time as people say it: 90 s, 5 min, 2 h, 3 d.
 export function span(value) {
-    for (const [unit, name] of [[86_400, "d"], [3600, "h"], [60, "min"]]) if (value >= unit) return `${Number((value / unit).toPrecision(3))} ${name}`;
+    for (const [unit, name] of [[86_400, "d"], [3600, "h"],
+        [60, "min"]]) if (value >= unit) return `${Number((value / unit).toPrecision(3))} ${name}`;
     return `${Number(value.toPrecision(3))} s`;
 }
 
@@ -29,14 +30,16 @@ export function limit(text, unit) {
     const plain = text.trim();
     if (unit === "bytes") return size(plain);
     if (unit === "seconds") return seconds(plain);
-    const found = { percent: /^(\d+(?:\.\d+)?)\s*%?$/, milliseconds: /^(\d+(?:\.\d+)?)\s*(ms|s)?$/ }[unit]?.exec(plain) ?? /^(\d+(?:\.\d+)?)$/.exec(plain);
+    const found = { percent: /^(\d+(?:\.\d+)?)\s*%?$/, milliseconds: /^(\d+(?:\.\d+)?)\s*(ms|s)?$/ }[unit]?.exec(plain)
+        ?? /^(\d+(?:\.\d+)?)$/.exec(plain);
     return found ? Number(found[1]) * (found[2] === "s" ? 1000 : 1) : undefined;
 }
 
 /// A figure in words, by its unit.
 export function figure(value, unit) {
     if (value === undefined || value === null) return "–";
-    return { percent: () => `${Number(value.toPrecision(3))} %`, bytes: () => bytes(value), seconds: () => span(value), perMinute: () => `${number(Math.round(value * 10) / 10)} a minute`,
+    return { percent: () => `${Number(value.toPrecision(3))} %`, bytes: () => bytes(value), seconds: () => span(value),
+        perMinute: () => `${number(Math.round(value * 10) / 10)} a minute`,
         milliseconds: () => `${Number(value.toPrecision(3))} ms`, deviations: () => `${Number(value.toPrecision(3))} ×` }[unit]?.() ?? number(value);
 }
 
@@ -50,18 +53,21 @@ export function change(before, after) {
     if (before === 0) return { text: "new", tone: "up" };
     const part = (after - before) / before;
     if (Math.abs(part) < 0.005) return { text: "same", tone: "" };
-    return { text: `${part > 0 ? "↑" : "↓"} ${Math.abs(part) >= 10 ? Math.round(after / before) + " ×" : Math.round(Math.abs(part) * 100) + " %"}`, tone: part > 0 ? "up" : "down" };
+    const amount = part >= 10 ? `${Math.round(after / before)} ×` : `${Math.round(Math.abs(part) * 100)} %`;
+    return { text: `${part > 0 ? "↑" : "↓"} ${amount}`, tone: part > 0 ? "up" : "down" };
 }
 
 export const percent = (part) => `${Number((part * 100).toPrecision(part < 0.1 ? 2 : 3))} %`;
 /// The part of requests that were refused.
 export const rate = (line) => (line?.requests ? (line.clientErrors + line.serverErrors) / line.requests : 0);
-export const latency = (value) => (value === undefined ? "–" : value >= 1000 ? `${(value / 1000).toFixed(1)} s` : `${Number(value.toPrecision(3))} ms`);
+export const latency = (value) => (value === undefined ? "–" : value >= 1000 ? `${(value / 1000).toFixed(1)} s`
+    : `${Number(value.toPrecision(3))} ms`);
 
 /// One change in a sentence.
 export function sentence({ figure, before, after, causes }) {
     const isMore = after > before;
-    const amounts = figure === "errorRate" ? [percent(before), percent(after)] : figure === "latency" ? [latency(before), latency(after)] : [number(before), number(after)];
+    const amounts = figure === "errorRate" ? [percent(before), percent(after)] : figure === "latency" ? [latency(before), latency(after)]
+        : [number(before), number(after)];
     const because = causes.map(({ property, name, share }) => `${property} ${name} (${share > 1 ? "more than all" : percent(share)})`);
     const name = names[figure] ?? figure;
     return { head: `${name[0].toUpperCase()}${name.slice(1)} went ${isMore ? "up" : "down"} from ${amounts[0]} to ${amounts[1]}.`, because };

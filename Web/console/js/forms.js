@@ -4,8 +4,8 @@ import { h, put } from "./dom.js";
 import { dialog } from "./shell.js";
 import { button, code, field, problem, select } from "./ui.js";
 
-/// A form in a dialog. `fields` are `{ name, label, hint, type, value, options, required, isWide, … }`; a field without a name is a node that stands
-/// between them. `run(values)` does it, and what it throws is shown in the form. Returns what `run` answered, or undefined.
+/// A form in a dialog. `fields` are `{ name, label, hint, type, value, options, required, isWide, … }`; one without a name is a node that
+/// stands between them. `run(values)` does it, and what it throws is shown in the form. Returns what `run` answered, or undefined.
 export function form({ title, text, fields, confirm, isDanger = false, run }) {
     return dialog(title, (close) => {
         const inputs = new Map();
@@ -18,7 +18,8 @@ export function form({ title, text, fields, confirm, isDanger = false, run }) {
                 : type === "textarea" ? h("textarea", { rows: 4, spellcheck: "false", name, ...props })
                 : h("input", { type, name, autocomplete: "off", spellcheck: "false", ...props });
             inputs.set(name, input);
-            return type === "checkbox" ? h("label", { class: "check" }, input, h("span", {}, label, hint && h("small", { class: "faint" }, ` ${hint}`)))
+            return type === "checkbox" ? h("label", { class: "check" }, input,
+                h("span", {}, label, hint && h("small", { class: "faint" }, ` ${hint}`)))
                 : field(label, input, { hint, isWide });
         });
         if (inputs.size > 0) [...inputs.values()][0].setAttribute("autofocus", "");
@@ -27,7 +28,8 @@ export function form({ title, text, fields, confirm, isDanger = false, run }) {
             put(fault);
             go.disabled = true;
             try {
-                const values = Object.fromEntries([...inputs].map(([name, input]) => [name, input.type === "checkbox" ? input.checked : input.value]));
+                const values = Object.fromEntries([...inputs].map(([name, input]) => [name,
+                    input.type === "checkbox" ? input.checked : input.value]));
                 close((await run(values)) ?? true);
             } catch (error) {
                 put(fault, problem(error));
@@ -43,7 +45,8 @@ export function form({ title, text, fields, confirm, isDanger = false, run }) {
 
 /// Shows a secret that the server shows once. It closes by its button alone.
 export function shownOnce(title, text, secret, { label = "Secret", then } = {}) {
-    return dialog(title, (close) => h("div", { class: "once" }, h("p", {}, text), code(secret, { label: "Copy", language: label }), then && h("p", { class: "faint" }, then),
+    return dialog(title, (close) => h("div", { class: "once" }, h("p", {}, text), code(secret, { label: "Copy", language: label }),
+        then && h("p", { class: "faint" }, then),
         h("div", { class: "actions end" }, button("I have kept it", () => close(true), { kind: "main" }))));
 }
 

@@ -14,7 +14,8 @@ export default {
     async render(view, route) {
         const body = h("div", { class: "stack" });
         let [entries, next] = [[], undefined];
-        const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter", "data-filter": "", value: route.query.q ?? "", oninput: () => { route.replace({ q: filter.value }); draw(); } });
+        const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter", "data-filter": "", value: route.query.q ?? "",
+            oninput: () => { route.replace({ q: filter.value }); draw(); } });
         async function more() {
             try {
                 const page = await api.get("audit", { after: next }, { signal: route.signal });
@@ -28,17 +29,25 @@ export default {
         function draw() {
             const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
             const rows = entries.filter((entry) => words.every((word) => plain(entry).includes(word)));
-            put(body, table({ label: "Audit log", rows, key: (entry) => entry.number, empty: h("p", { class: "faint" }, "Nothing here passes the filter."), columns: [
-                { title: "Time", class: "nowrap", render: (entry) => time(entry.time) }, { title: "Action", class: "mono nowrap", render: (entry) => action(entry.action) },
-                { title: "Subject", render: (entry) => subject(entry).map(([name, value], index) => [index > 0 && ", ", h("span", { class: "faint" }, `${name} `), value]) },
-                { title: "By", class: "nowrap", render: (entry) => entry.author ?? "administrator" }, { title: "From", class: "mono nowrap", render: (entry) => entry.address },
-                { title: "Status", render: (entry) => (entry.status ? badge(String(entry.status), entry.status < 400 ? "good" : "warn") : badge("no answer", "bad")) }, { title: "Request", class: "mono", render: (entry) => id(entry.requestID, 13) },
+            put(body, table({ label: "Audit log", rows, key: (entry) => entry.number,
+                empty: h("p", { class: "faint" }, "Nothing here passes the filter."), columns: [
+                { title: "Time", class: "nowrap", render: (entry) => time(entry.time) },
+                { title: "Action", class: "mono nowrap", render: (entry) => action(entry.action) },
+                { title: "Subject", render: (entry) => subject(entry).map(([name, value], index) => [index > 0 && ", ",
+                    h("span", { class: "faint" }, `${name} `), value]) },
+                { title: "By", class: "nowrap", render: (entry) => entry.author ?? "administrator" },
+                { title: "From", class: "mono nowrap", render: (entry) => entry.address },
+                { title: "Status", render: (entry) => (entry.status ? badge(String(entry.status), entry.status < 400 ? "good" : "warn")
+                    : badge("no answer", "bad")) }, { title: "Request", class: "mono", render: (entry) => id(entry.requestID, 13) },
             ] }), next && h("div", {}, button("Older", more)), code("nacre audit list", { language: "Shell" }));
         }
-        put(view, header("Audit log", { sub: "Each request of an administrator that changed something or read a database, before it was carried out." }), h("div", { class: "toolbar" }, filter), body);
+        put(view, header("Audit log",
+            { sub: "Each request of an administrator that changed something or read a database, before it was carried out." }),
+            h("div", { class: "toolbar" }, filter), body);
         await load(body, () => api.get("audit", {}, { signal: route.signal }), (page) => {
             [entries, next] = [page.entries, page.next];
-            if (entries.length === 0) return empty("Nothing yet", "What administrators change stands here, by whom and from where.", [["Shell", "nacre audit list"]]);
+            if (entries.length === 0) return empty("Nothing yet", "What administrators change stands here, by whom and from where.",
+                [["Shell", "nacre audit list"]]);
             queueMicrotask(draw);
             return [];
         });

@@ -11,15 +11,19 @@ import { badge, button, bytes, card, code, field, header, id, number, pairs, pro
 function status(answer, cancel) {
     if (answer.state === "running") {
         const part = answer.bytesInAll ? answer.bytes / answer.bytesInAll : undefined;
-        return [h("p", { class: "verdict" }, badge(answer.phase === "checking" ? "checking" : "copying", "accent"), h("span", { class: "mono" }, answer.path)),
-            progress(`${bytes(answer.bytes ?? 0)}${answer.bytesInAll ? ` of ${bytes(answer.bytesInAll)}` : ""}`, part), h("div", { class: "actions" }, button("Give up", cancel, { kind: "danger" }))];
+        return [h("p", { class: "verdict" }, badge(answer.phase === "checking" ? "checking" : "copying", "accent"),
+            h("span", { class: "mono" }, answer.path)),
+            progress(`${bytes(answer.bytes ?? 0)}${answer.bytesInAll ? ` of ${bytes(answer.bytesInAll)}` : ""}`, part),
+            h("div", { class: "actions" }, button("Give up", cancel, { kind: "danger" }))];
     }
     if (answer.state === "failed") return problem({ reason: answer.problem ?? "The backup failed.", remedy: answer.remedy });
     if (answer.state === "none") return h("p", { class: "faint" }, "No backup was asked for since the server's start.");
     const { backup } = answer;
     return [h("p", { class: "verdict" }, badge("done", "good"), h("span", { class: "mono" }, backup.path)),
-        backup.lostFiles > 0 && problem({ reason: `${number(backup.lostFiles)} files of records have chunks that are missing beside the backup.`, remedy: "Look at the assets: nacre assets verify." }),
-        pairs([["Shows", time(backup.time, { isAbsolute: true })], ["Size", bytes(backup.bytes)], ["Containers", number(backup.containers)], ["Databases", number(backup.databases)], ["Made by", `Nacre ${backup.nacre}`], ["SHA-256", id(backup.sha256, 40)]]),
+        backup.lostFiles > 0 && problem({ reason: `${number(backup.lostFiles)} files of records have chunks that are missing beside the backup.`,
+            remedy: "Look at the assets: nacre assets verify." }),
+        pairs([["Shows", time(backup.time, { isAbsolute: true })], ["Size", bytes(backup.bytes)], ["Containers", number(backup.containers)],
+            ["Databases", number(backup.databases)], ["Made by", `Nacre ${backup.nacre}`], ["SHA-256", id(backup.sha256, 40)]]),
         code(`nacre backup verify ${backup.path}\nnacre backup restore ${backup.path} --data ./another-folder`, { language: "Shell" })];
 }
 
@@ -27,7 +31,8 @@ export default {
     async render(view, route) {
         const now = h("div", { class: "stack", "aria-live": "polite" }, h("p", { class: "faint" }, "Asking …"));
         const scheduled = h("div", {});
-        const path = h("input", { class: "mono", placeholder: "/srv/backups", required: true, value: route.query.path ?? "", autocomplete: "off", oninput: () => route.replace({ path: path.value }) });
+        const path = h("input", { class: "mono", placeholder: "/srv/backups", required: true, value: route.query.path ?? "", autocomplete: "off",
+            oninput: () => route.replace({ path: path.value }) });
         const speed = h("input", { placeholder: "no limit", autocomplete: "off" });
         const start = button("Back up", undefined, { kind: "main", type: "submit", symbol: "archive" });
         let tail;
@@ -48,7 +53,8 @@ export default {
         async function begin(event) {
             event.preventDefault();
             try {
-                const bytesPerSecond = given(speed.value) ? size(speed.value) ?? fault("bytesPerSecond", "This is no size.", "Give a size such as 20M.") : undefined;
+                const bytesPerSecond = given(speed.value) ? size(speed.value) ?? fault("bytesPerSecond", "This is no size.",
+                    "Give a size such as 20M.") : undefined;
                 show(await api.post("backup", { path: path.value.trim(), bytesPerSecond }));
                 follow();
             } catch (error) {
@@ -58,14 +64,18 @@ export default {
         commands.ofPage = [{ title: "Back up", hint: "Backups", symbol: "archive", run: () => path.focus() }];
         put(view, header("Backups", { sub: "A backup is one file, and shows a single moment. Requests go on meanwhile." }),
             h("div", { class: "grid-2" }, card("A backup now", h("form", { class: "form", onsubmit: begin },
-                field("Path on the server's machine", path, { hint: "A whole path: of a file, or of a folder in which a file is made." }), field("Bytes a second", speed, { hint: "Such as 20M, where the disk is slow." }), h("div", { class: "actions" }, start)), now),
+                field("Path on the server's machine", path, { hint: "A whole path: of a file, or of a folder in which a file is made." }),
+                field("Bytes a second", speed, { hint: "Such as 20M, where the disk is slow." }), h("div", { class: "actions" }, start)), now),
             card("By itself", scheduled)));
         follow();
         const { alerts } = await api.get("alerts", {}, { signal: route.signal });
         const [age, failed] = ["backup-age", "backup-failed"].map((kind) => alerts.find((rule) => rule.kind === kind));
         put(scheduled, age
-            ? [pairs([["The newest one", age.figure === undefined ? "none yet" : `${span(age.figure)} old`], ["The last one", failed?.figure === 1 ? badge("failed", "bad") : badge("fine", "good")]]), h("p", { class: "hint" }, "How often and how many: --backup-every and --backup-keep of nacre serve.")]
-            : [h("p", {}, "The server makes no backups by itself."), code("nacre serve --backup-dir /srv/backups --backup-every 24h", { language: "Shell" })]);
+            ? [pairs([["The newest one", age.figure === undefined ? "none yet" : `${span(age.figure)} old`],
+                ["The last one", failed?.figure === 1 ? badge("failed", "bad") : badge("fine", "good")]]),
+                h("p", { class: "hint" }, "How often and how many: --backup-every and --backup-keep of nacre serve.")]
+            : [h("p", {}, "The server makes no backups by itself."),
+                code("nacre serve --backup-dir /srv/backups --backup-every 24h", { language: "Shell" })]);
         return { close: () => tail?.stop(), update: () => {} };
     },
 };

@@ -19,6 +19,10 @@ export function question({ query, place }, now = Date.now()) {
     return { ...ofPlace, ...Object.fromEntries(names.map((name) => [name, query[name]])), since, slowerThan };
 }
 
+/// Lines for a shell that make a first request.
+export const firstRequest = ({ container, environment }) => [`eval "$(nacre env)"`, `curl -H "Authorization: Bearer $CLOUDKIT_ACCOUNT_TOKEN" \\`,
+    `    "$CLOUDKIT_SERVER_URL/database/1/${container}/${environment}/private/zones/list" --data '{}'`].join("\n");
+
 /// The tone of a status: what was refused, also in part, is not good.
 export const tone = (line) => (line.status >= 500 ? "bad" : line.status >= 400 || line.refused > 0 ? "warn" : "good");
 
@@ -26,10 +30,13 @@ const clock = (value) => absolute(value).slice(11, 19);
 
 function columns() {
     return [
-        { title: "Time", class: "ms", render: (line) => h("time", { datetime: new Date(line.time).toISOString(), title: absolute(line.time) }, clock(line.time)) },
-        { title: "Status", render: (line) => badge(line.refused > 0 && line.status < 400 ? `${line.status} · ${line.refused} refused` : String(line.status), tone(line)) },
+        { title: "Time", class: "ms", render: (line) => h("time", { datetime: new Date(line.time).toISOString(), title: absolute(line.time) },
+            clock(line.time)) },
+        { title: "Status", render: (line) => badge(line.refused > 0 && line.status < 400 ? `${line.status} · ${line.refused} refused`
+            : String(line.status), tone(line)) },
         { title: "Operation", class: "mono", render: (line) => line.operation },
-        { title: "ms", class: "number ms", render: (line) => (line.milliseconds >= 100 ? Math.round(line.milliseconds) : line.milliseconds.toFixed(1)) },
+        { title: "ms", class: "number ms",
+            render: (line) => (line.milliseconds >= 100 ? Math.round(line.milliseconds) : line.milliseconds.toFixed(1)) },
         { title: "Items", class: "number", render: (line) => number(line.answered) },
         { title: "Out", class: "number", render: (line) => bytes(line.bytesOut) },
         { title: "Database", render: (line) => line.database ?? "–" },
@@ -43,7 +50,8 @@ function command({ query, place }) {
     const quoted = (text) => (/^[\w.:@/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
     const options = { status: "status", operation: "operation", database: "database", code: "code", user: "user", zone: "zone", client: "client" };
     return ["nacre logs", query.scope === "server" ? "" : `--container ${place.container} --environment ${place.environment}`,
-        ...Object.entries(options).map(([name, option]) => query[name] && `--${option} ${quoted(query[name])}`), query.slowerThan && `--slower-than ${parseInt(query.slowerThan, 10)}ms`,
+        ...Object.entries(options).map(([name, option]) => query[name] && `--${option} ${quoted(query[name])}`),
+        query.slowerThan && `--slower-than ${parseInt(query.slowerThan, 10)}ms`,
         query.since && `--since ${query.since === "hour" ? "1h" : "24h"}`, query.live && "-f"].filter(Boolean).join(" ");
 }
 
@@ -73,9 +81,12 @@ export default {
             controls.set(name, input);
             return field(label, input, { hint });
         };
-        const text = (name, label, placeholder, list) => control(name, label, h("input", { type: "search", class: "mono", placeholder, list, spellcheck: "false", onchange: (event) => set(name, event.target.value.trim()) }));
+        const text = (name, label, placeholder, list) => control(name, label,
+            h("input", { type: "search", class: "mono", placeholder, list, spellcheck: "false",
+                onchange: (event) => set(name, event.target.value.trim()) }));
         const choice = (name, label, options) => control(name, label, select(options, "", (value) => set(name, value)));
-        const toggle = h("button", { type: "button", class: "button live", "aria-pressed": "false", onclick: () => set("live", route.query.live ? "" : "1") }, h("span", { class: "live-dot" }), h("span", {}, "Live"));
+        const toggle = h("button", { type: "button", class: "button live", "aria-pressed": "false",
+            onclick: () => set("live", route.query.live ? "" : "1") }, h("span", { class: "live-dot" }), h("span", {}, "Live"));
         const operation = text("operation", "Operation", "records/modify", "operations");
         controls.get("operation").dataset.filter = "";
         /// Folded on a small screen, unless something is filtered.
@@ -86,13 +97,16 @@ export default {
         fold();
         box.append(h("div", { class: "filters" },
             choice("status", "Status", [["", "Any"], ["4xx", "Refused (4xx)"], ["5xx", "Failed (5xx)"], ["2xx", "Answered (2xx)"]]), operation,
-            text("code", "Error", "ZONE_NOT_FOUND"), text("user", "User", "name or u-…"), text("zone", "Zone", "name or z-…"), text("slowerThan", "Slower than", "200 ms"),
+            text("code", "Error", "ZONE_NOT_FOUND"), text("user", "User", "name or u-…"), text("zone", "Zone", "name or z-…"),
+            text("slowerThan", "Slower than", "200 ms"),
             choice("database", "Database", [["", "Any"], ["public", "Public"], ["private", "Private"], ["shared", "Shared"]]),
-            choice("client", "Client", [["", "Any"], ["framework", "Framework"], ["web", "Web"], ["serverKey", "Server key"], ["command", "Command"], ["none", "No credential"]]),
+            choice("client", "Client", [["", "Any"], ["framework", "Framework"], ["web", "Web"], ["serverKey", "Server key"], ["command", "Command"],
+                ["none", "No credential"]]),
             choice("since", "Time", Object.entries(spans)), choice("scope", "Of", [["", "This container"], ["server", "Whole server"]])));
         put(view,
             header("Requests", { actions: [toggle, button("Download", () => save(route), { symbol: "download" })] }), box,
-            h("datalist", { id: "operations" }, ["records/modify", "records/query", "records/lookup", "changes/zone", "changes/database", "zones/list", "zones/modify", "subscriptions/modify", "assets/upload", "users/caller"].map((name) => h("option", { value: name }))),
+            h("datalist", { id: "operations" }, ["records/modify", "records/query", "records/lookup", "changes/zone", "changes/database",
+                "zones/list", "zones/modify", "subscriptions/modify", "assets/upload", "users/caller"].map((name) => h("option", { value: name }))),
             body, more);
 
         const open = (line) => go(href(`request/${line.request}`, {}, line.container && line.environment ? line : route.place));
@@ -107,9 +121,10 @@ export default {
 
         function nothing() {
             const isFiltered = names.some((name) => route.query[name]);
-            if (isFiltered) return h("p", { class: "faint" }, tail ? "Nothing that passes the filters has come yet." : "No request passes the filters.");
+            if (isFiltered) return h("p", { class: "faint" },
+                tail ? "Nothing that passes the filters has come yet." : "No request passes the filters.");
             return empty("No requests yet", "Each request of an app stands here a moment after its answer. Names and values of records never do.",
-                [["Shell", `eval "$(nacre env)"\ncurl -H "Authorization: Bearer $CLOUDKIT_ACCOUNT_TOKEN" "$CLOUDKIT_SERVER_URL/database/1/${route.place.container}/${route.place.environment}/private/zones/list" --data '{}'`]]);
+                [["Shell", firstRequest(route.place)]]);
         }
 
         async function older() {
@@ -141,7 +156,8 @@ export default {
             tail = undefined;
             for (const [name, input] of controls) if (input !== document.activeElement) input.value = route.query[name] ?? "";
             toggle.setAttribute("aria-pressed", String(Boolean(route.query.live)));
-            commands.ofPage = [{ title: route.query.live ? "Stop the live tail" : "Follow requests live", hint: "Requests", symbol: "play", run: () => toggle.click() },
+            commands.ofPage = [{ title: route.query.live ? "Stop the live tail" : "Follow requests live", hint: "Requests", symbol: "play",
+                run: () => toggle.click() },
                 { title: "Only refused requests", hint: "Requests", symbol: "list-filter", run: () => set("status", "4xx") }];
             const asked = route;
             await load(body, () => api.get("requests", { ...question(route), limit: 100 }, { signal: route.signal }), (page) => {
@@ -149,7 +165,8 @@ export default {
                 [rows, next] = [page.requests, page.next];
                 queueMicrotask(() => {
                     draw();
-                    if (page.lost > 0) body.prepend(problem({ reason: `The log has lost ${number(page.lost)} requests since the server's start.`, remedy: "Its disk was full or too slow: see the server's log." }));
+                    if (page.lost > 0) body.prepend(problem({ reason: `The log has lost ${number(page.lost)} requests since the server's start.`,
+                        remedy: "Its disk was full or too slow: see the server's log." }));
                     if (route.query.live) {
                         follow(page.last);
                         put(more, h("code", { class: "faint mono" }, command(route)));

@@ -23,12 +23,15 @@ export function read(line) {
 
 /// The pairs that say why, which stand before the others.
 const telling = ["code", "reason", "error", "remedy", "path", "url"];
-const shown = (pairs) => pairs.map(([name, value]) => [" ", h("span", { class: "keyed" }, `${name}=`), name === "request_id" ? h("a", { href: here(`request/${encodeURIComponent(value)}`) }, value) : String(value)]);
+const shown = (pairs) => pairs.map(([name, value]) => [" ", h("span", { class: "keyed" }, `${name}=`),
+    name === "request_id" ? h("a", { href: here(`request/${encodeURIComponent(value)}`) }, value) : String(value)]);
 
 function row(line) {
     const { time, level, text, pairs } = read(line);
-    return h("li", { data: { text: line.toLowerCase() } }, h("time", { datetime: time, title: time && absolute(time) }, time ? absolute(time).slice(11, 19) : ""), h("span", {}, badge(level, tones[level] ?? "")),
-        h("span", {}, text, shown(pairs.filter(([name]) => telling.includes(name))), h("span", { class: "keyed" }, shown(pairs.filter(([name]) => !telling.includes(name))))));
+    return h("li", { data: { text: line.toLowerCase() } }, h("time", { datetime: time, title: time && absolute(time) },
+        time ? absolute(time).slice(11, 19) : ""), h("span", {}, badge(level, tones[level] ?? "")),
+        h("span", {}, text, shown(pairs.filter(([name]) => telling.includes(name))),
+            h("span", { class: "keyed" }, shown(pairs.filter(([name]) => !telling.includes(name))))));
 }
 
 export default {
@@ -36,9 +39,13 @@ export default {
         let tail;
         const list = h("ol", {});
         const note = h("p", { class: "faint" });
-        const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter", "data-filter": "", value: route.query.q ?? "", oninput: () => { route.replace({ ...route.query, q: filter.value }); sift(); } });
-        const level = select([["", "All levels"], ...levels.slice(2).map((name) => [name, `From ${name} on`])], route.query.level ?? "", (value) => route.go({ ...route.query, level: value }), { "aria-label": "Level" });
-        const toggle = h("button", { type: "button", class: "button live", onclick: () => route.go({ ...route.query, still: route.query.still ? "" : "1" }) }, h("span", { class: "live-dot" }), h("span", {}, "Live"));
+        const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter", "data-filter": "", value: route.query.q ?? "",
+            oninput: () => { route.replace({ ...route.query, q: filter.value }); sift(); } });
+        const level = select([["", "All levels"], ...levels.slice(2).map((name) => [name, `From ${name} on`])], route.query.level ?? "",
+            (value) => route.go({ ...route.query, level: value }), { "aria-label": "Level" });
+        const toggle = h("button",
+            { type: "button", class: "button live", onclick: () => route.go({ ...route.query, still: route.query.still ? "" : "1" }) },
+            h("span", { class: "live-dot" }), h("span", {}, "Live"));
         const isSifted = (one) => one.hidden = !filter.value.toLowerCase().split(/\s+/).every((word) => one.dataset.text.includes(word));
         const sift = () => [...list.children].forEach(isSifted);
 
@@ -47,7 +54,8 @@ export default {
             list.replaceChildren();
             toggle.setAttribute("aria-pressed", String(!route.query.still));
             level.value = route.query.level ?? "";
-            commands.ofPage = [{ title: route.query.still ? "Follow the server's log" : "Stop following", hint: "Server log", symbol: "play", run: () => toggle.click() }];
+            commands.ofPage = [{ title: route.query.still ? "Follow the server's log" : "Stop following", hint: "Server log", symbol: "play",
+                run: () => toggle.click() }];
             let after;
             tail = live(async (signal) => {
                 const page = await api.get("logs", { after, level: route.query.level }, { signal });
@@ -63,7 +71,10 @@ export default {
                 if (route.query.still) tail.stop();
             }, { every: 1000, onerror: toastError });
         }
-        put(view, header("Server log", { sub: "The newest lines first; the last thousand are kept, wherever the server writes them.", actions: [toggle] }), h("div", { class: "toolbar" }, filter, level), note, h("div", { class: "server-lines", tabindex: "0", role: "log", "aria-label": "Lines of the server's log" }, list), code("nacre logs --server-lines -f", { language: "Shell" }));
+        put(view, header("Server log", { sub: "The newest lines first; the last thousand are kept, wherever the server writes them.",
+            actions: [toggle] }), h("div", { class: "toolbar" }, filter, level), note,
+            h("div", { class: "server-lines", tabindex: "0", role: "log", "aria-label": "Lines of the server's log" }, list),
+            code("nacre logs --server-lines -f", { language: "Shell" }));
         begin();
         return {
             update(next) {

@@ -13,22 +13,44 @@ import { tone } from "./logs.js";
 export default {
     async render(view, route) {
         const body = h("div", { class: "stack" });
-        const read = () => load(body, () => Promise.all([api.get("server", {}, { signal: route.signal }), api.get("alerts", {}, { signal: route.signal }), api.get("telemetry", { last: "hour" }, { signal: route.signal }),
-            api.get("requests", { status: "5xx", limit: 5 }, { signal: route.signal }).catch(() => null), api.get("backup", {}, { signal: route.signal })]), ([server, { alerts }, telemetry, failed, backup]) => {
+        const read = () => load(body,
+            () => Promise.all([api.get("server", {}, { signal: route.signal }), api.get("alerts", {}, { signal: route.signal }),
+                api.get("telemetry", { last: "hour" }, { signal: route.signal }),
+            api.get("requests", { status: "5xx", limit: 5 }, { signal: route.signal }).catch(() => null),
+            api.get("backup", {}, { signal: route.signal })]), ([server, { alerts }, telemetry, failed, backup]) => {
             const wrong = alerts.filter((rule) => rule.state !== "fine");
             const slot = telemetry.bars.length > 1 ? telemetry.bars[1].start - telemetry.bars[0].start : 60_000;
             return [
-                h("p", { class: "verdict" }, wrong.length === 0 ? [badge("fine", "good"), "No alert is firing."] : [badge(wrong.some((rule) => rule.state === "firing") ? "look at this" : "pending", wrong.some((rule) => rule.state === "firing") ? "bad" : "warn"),
-                    wrong.map((rule, index) => [index > 0 && ", ", h("a", { href: href(`alerts/${encodeURIComponent(rule.name)}`) }, rule.name), ` (${figure(rule.figure, rule.unit)})`])]),
-                card(null, chart({ title: "Requests of the last hour", starts: telemetry.bars.map((bar) => bar.start), slot, timeZone: store.isUTC.get() ? "UTC" : undefined, height: 150,
-                    series: [{ name: "requests", values: telemetry.bars.map((bar) => bar.requests), shape: "column" }, { name: "errors", values: telemetry.bars.map((bar) => bar.errors), shape: "hatched" }] })),
+                h("p", { class: "verdict" }, wrong.length === 0 ? [badge("fine", "good"), "No alert is firing."]
+                    : [badge(wrong.some((rule) => rule.state === "firing") ? "look at this" : "pending",
+                        wrong.some((rule) => rule.state === "firing") ? "bad" : "warn"),
+                    wrong.map((rule, index) => [index > 0 && ", ", h("a", { href: href(`alerts/${encodeURIComponent(rule.name)}`) }, rule.name),
+                        ` (${figure(rule.figure, rule.unit)})`])]),
+                card(null, chart({ title: "Requests of the last hour", starts: telemetry.bars.map((bar) => bar.start), slot,
+                    timeZone: store.isUTC.get() ? "UTC" : undefined, height: 150,
+                    series: [{ name: "requests", values: telemetry.bars.map((bar) => bar.requests), shape: "column" },
+                        { name: "errors", values: telemetry.bars.map((bar) => bar.errors), shape: "hatched" }] })),
                 h("div", { class: "grid-2" },
-                    card("Server", pairs([["Version", server.version], ["Apps reach it at", id(server.publicURL, 60)], ["On its machine", id(server.localURL, 60)], ["Files of assets", server.assets ? `${bytes(server.assets.bytes)} in ${number(server.assets.chunks)} chunks` : "being counted"],
-                        ["Containers", number(store.containers.get().length)], ["Last backup by hand", backup.state === "done" ? time(backup.backup.time) : backup.state === "none" ? "none since the start" : backup.state]])),
-                    card("Figures", pairs(alerts.map((rule) => [kinds[rule.kind]?.[0] ?? rule.kind, h("span", { class: "row" }, figure(rule.figure, rule.unit), rule.state !== "fine" && badge(rule.state, "bad"))])))),
-                failed && card("Requests that failed by a fault of the server", table({ label: "Failed requests", rows: failed.requests, key: (line) => line.request, empty: h("p", { class: "faint" }, "None that the log keeps."), columns: [
-                    { title: "Time", render: (line) => time(line.time) }, { title: "Status", render: (line) => badge(String(line.status), tone(line)) }, { title: "Operation", class: "mono", render: (line) => line.operation }, { title: "Why", render: (line) => line.reason ?? line.code },
-                    { title: "Request", class: "mono", render: (line) => h("a", { href: line.container && line.environment ? href(`request/${line.request}`, {}, line) : here(`request/${line.request}`) }, line.request.slice(0, 8)) }] })),
+                    card("Server", pairs([["Version", server.version], ["Apps reach it at", id(server.publicURL, 60)],
+                        ["On its machine", id(server.localURL, 60)],
+                        ["Files of assets", server.assets ? `${bytes(server.assets.bytes)} in ${number(server.assets.chunks)} chunks`
+                            : "being counted"],
+                        ["Containers", number(store.containers.get().length)],
+                        ["Last backup by hand", backup.state === "done" ? time(backup.backup.time) : backup.state === "none" ? "none since the start"
+                            : backup.state]])),
+                    card("Figures", pairs(alerts.map((rule) => [kinds[rule.kind]?.[0] ?? rule.kind,
+                        h("span", { class: "row" }, figure(rule.figure, rule.unit), rule.state !== "fine" && badge(rule.state, "bad"))])))),
+                failed && card("Requests that failed by a fault of the server",
+                    table({ label: "Failed requests", rows: failed.requests, key: (line) => line.request,
+                        empty: h("p", { class: "faint" }, "None that the log keeps."), columns: [
+                    { title: "Time", render: (line) => time(line.time) },
+                    { title: "Status", render: (line) => badge(String(line.status), tone(line)) },
+                    { title: "Operation", class: "mono", render: (line) => line.operation },
+                    { title: "Why", render: (line) => line.reason ?? line.code },
+                    { title: "Request", class: "mono",
+                        render: (line) => h("a",
+                            { href: line.container && line.environment ? href(`request/${line.request}`, {}, line)
+                                : here(`request/${line.request}`) }, line.request.slice(0, 8)) }] })),
                 code("nacre status\nnacre alert list", { language: "Shell" }),
             ];
         });

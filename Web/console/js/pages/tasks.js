@@ -6,7 +6,9 @@ import { ask, toast, toastError } from "../shell.js";
 import { badge, button, bytes, card, code, header, id, load, number, plural, problem, progress, table, time } from "../ui.js";
 
 const most = 500;
-const words = { mendable: ["a repair mends it", "warn"], mended: ["mended", "good"], lost: ["lost until the app saves it again", "bad"], beyondRepair: ["only a backup helps", "bad"], damaged: ["damaged", "bad"], missing: ["missing", "bad"], orphaned: ["belongs to nothing", "warn"] };
+const words = { mendable: ["a repair mends it", "warn"], mended: ["mended", "good"], lost: ["lost until the app saves it again", "bad"],
+    beyondRepair: ["only a backup helps", "bad"], damaged: ["damaged", "bad"], missing: ["missing", "bad"],
+    orphaned: ["belongs to nothing", "warn"] };
 
 /// The parts of a check one after another: `ask(after)` brings a part, `add(part)` takes it. Ends when it is told to, or after the last part.
 export async function inParts(ask, add, signal) {
@@ -29,7 +31,9 @@ function check({ title, text, ways, counts, columns, signal }) {
         const mine = (controller = new AbortController());
         signal.addEventListener("abort", () => mine.abort());
         const [sums, findings] = [{}, []];
-        const draw = (state) => put(place, state, findings.length > 0 && [h("p", {}, plural(findings.length, "fault"), findings.length > most ? `; the first ${most}:` : ":"), table({ label: "Faults", rows: findings.slice(0, most), columns })]);
+        const draw = (state) => put(place, state, findings.length > 0
+            && [h("p", {}, plural(findings.length, "fault"), findings.length > most ? `; the first ${most}:` : ":"),
+                table({ label: "Faults", rows: findings.slice(0, most), columns })]);
         const told = () => Object.entries(sums).map(([name, value]) => (name === "bytes" ? bytes(value) : `${number(value)} ${name}`)).join(", ");
         draw(progress("Begins …"));
         try {
@@ -38,12 +42,14 @@ function check({ title, text, ways, counts, columns, signal }) {
                 findings.push(...part.findings);
                 draw(h("div", { class: "row" }, progress(told()), button("Stop", () => mine.abort(), { kind: "quiet" })));
             }, mine.signal);
-            draw(h("p", { class: "verdict" }, badge(findings.length ? "faults" : "fine", findings.length ? "warn" : "good"), `${isWhole ? "Looked at" : "Stopped after"} ${told()}.`));
+            draw(h("p", { class: "verdict" }, badge(findings.length ? "faults" : "fine", findings.length ? "warn" : "good"),
+                `${isWhole ? "Looked at" : "Stopped after"} ${told()}.`));
         } catch (error) {
             draw(error.name === "AbortError" ? h("p", {}, `Stopped after ${told() || "nothing"}.`) : problem(error));
         }
     }
-    return card(title, h("p", { class: "soft" }, text), h("div", { class: "actions" }, ways.map((way) => button(way.title, () => run(way), { kind: way.isDanger ? "danger" : "" }))), place);
+    return card(title, h("p", { class: "soft" }, text),
+        h("div", { class: "actions" }, ways.map((way) => button(way.title, () => run(way), { kind: way.isDanger ? "danger" : "" }))), place);
 }
 
 const where = (one) => [one.database || "no database", one.zone, one.record, one.field].filter(Boolean).join(" · ");
@@ -64,28 +70,44 @@ export default {
             const rows = list.toSorted((one, other) => Number(other.isParked) - Number(one.isParked));
             const parked = rows.filter((task) => task.isParked);
             return [
-                h("div", { class: "row" }, h("p", { class: "grow" }, plural(list.length, "task"), isWhole ? "" : " and more", parked.length > 0 && [", of which ", badge(`${number(parked.length)} parked`, "bad")]),
+                h("div", { class: "row" }, h("p", { class: "grow" }, plural(list.length, "task"), isWhole ? "" : " and more",
+                    parked.length > 0 && [", of which ", badge(`${number(parked.length)} parked`, "bad")]),
                     parked.length > 1 && button("Retry all that are parked", () => retry(parked), { symbol: "rotate-ccw" })),
-                table({ label: "Tasks", rows: rows.slice(0, most), key: (task) => task.id, empty: h("p", { class: "faint" }, "Nothing waits."), columns: [
-                    { title: "State", render: (task) => (task.isParked ? badge("parked", "bad") : badge("waits")) }, { title: "Kind", class: "mono", render: (task) => task.kind }, { title: "Attempts", class: "number", render: (task) => number(task.attempts) },
-                    { title: "Due", render: (task) => (task.due ? time(task.due) : "–") }, { title: "Database", class: "mono", render: (task) => (task.database ? id(task.database, 44) : "–") }, { title: "Records", class: "number", render: (task) => (task.recordsDone === undefined ? "–" : number(task.recordsDone)) },
-                    { title: "ID", class: "mono", render: (task) => id(task.id, 22) }, { title: "Action", class: "number", render: (task) => task.isParked && button("Retry", () => retry([task]), { kind: "quiet small", "aria-label": `Retry ${task.kind}` }) },
+                table({ label: "Tasks", rows: rows.slice(0, most), key: (task) => task.id, empty: h("p", { class: "faint" }, "Nothing waits."),
+                    columns: [
+                    { title: "State", render: (task) => (task.isParked ? badge("parked", "bad") : badge("waits")) },
+                    { title: "Kind", class: "mono", render: (task) => task.kind },
+                    { title: "Attempts", class: "number", render: (task) => number(task.attempts) },
+                    { title: "Due", render: (task) => (task.due ? time(task.due) : "–") },
+                    { title: "Database", class: "mono", render: (task) => (task.database ? id(task.database, 44) : "–") },
+                    { title: "Records", class: "number", render: (task) => (task.recordsDone === undefined ? "–" : number(task.recordsDone)) },
+                    { title: "ID", class: "mono", render: (task) => id(task.id, 22) },
+                    { title: "Action", class: "number", render: (task) => task.isParked && button("Retry", () => retry([task]),
+                        { kind: "quiet small", "aria-label": `Retry ${task.kind}` }) },
                 ] }),
             ];
         });
         const outcome = { title: "Outcome", render: (one) => badge(...words[one.outcome ?? one.kind] ?? [one.outcome ?? one.kind]) };
-        put(view, header("Tasks and checks", { sub: "Tasks run outside requests: letters, pushes, indexes, removals. One that fails 16 times is parked." }), body, h("div", { class: "grid-2" },
+        put(view, header("Tasks and checks",
+            { sub: "Tasks run outside requests: letters, pushes, indexes, removals. One that fails 16 times is parked." }), body,
+            h("div", { class: "grid-2" },
             check({
-                title: "Records and indexes", text: "Reads every row and compares it with what its indexes say. Requests go on meanwhile.", counts: ["rows"], signal: route.signal,
+                title: "Records and indexes", text: "Reads every row and compares it with what its indexes say. Requests go on meanwhile.",
+                counts: ["rows"], signal: route.signal,
                 ways: [{ title: "Check", run: (after, signal) => api.post("check", { repairs: false, removesLost: false, after }, { signal }) },
-                    { title: "Check and repair", isDanger: true, warning: "What a repair mends is mended. Make a backup first.", run: (after, signal) => api.post("check", { repairs: true, removesLost: false, after }, { signal }) }],
+                    { title: "Check and repair", isDanger: true, warning: "What a repair mends is mended. Make a backup first.",
+                        run: (after, signal) => api.post("check", { repairs: true, removesLost: false, after }, { signal }) }],
                 columns: [outcome, { title: "What", key: "what" }, { title: "Where", class: "mono", render: where }],
             }),
             check({
-                title: "Files of assets", text: "Reads every chunk and compares it with what was sent; collecting removes chunks that no asset has.", counts: ["assets", "chunks", "bytes"], signal: route.signal,
-                ways: [{ title: "Verify", run: (after, signal) => api.post("assets/verify", { after }, { signal }) }, { title: "Find orphans", run: (after, signal) => api.post("assets/collect", { isDryRun: true, after }, { signal }) },
-                    { title: "Remove orphans", isDanger: true, warning: "Chunks that no asset has are removed.", run: (after, signal) => api.post("assets/collect", { isDryRun: false, after }, { signal }) }],
-                columns: [outcome, { title: "Where", class: "mono", render: where }, { title: "Size", class: "number", render: (one) => bytes(one.bytes) }],
+                title: "Files of assets", text: "Reads every chunk and compares it with what was sent; collecting removes chunks that no asset has.",
+                counts: ["assets", "chunks", "bytes"], signal: route.signal,
+                ways: [{ title: "Verify", run: (after, signal) => api.post("assets/verify", { after }, { signal }) },
+                    { title: "Find orphans", run: (after, signal) => api.post("assets/collect", { isDryRun: true, after }, { signal }) },
+                    { title: "Remove orphans", isDanger: true, warning: "Chunks that no asset has are removed.",
+                        run: (after, signal) => api.post("assets/collect", { isDryRun: false, after }, { signal }) }],
+                columns: [outcome, { title: "Where", class: "mono", render: where },
+                    { title: "Size", class: "number", render: (one) => bytes(one.bytes) }],
             })), code("nacre task list --parked\nnacre check\nnacre assets verify", { language: "Shell" }));
         await read();
         return null;

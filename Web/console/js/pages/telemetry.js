@@ -8,9 +8,11 @@ import { here } from "../router.js";
 import { commands } from "../shell.js";
 import { store } from "../store.js";
 import { absolute, button, bytes, code, empty, header, iconButton, load, number, select, table } from "../ui.js";
+import { firstRequest } from "./logs.js";
 
 const periods = { hour: "Hour", day: "Day", week: "Week", month: "30 days", year: "Year" };
-const groupings = { operation: "Operations", series: "Operations by database", database: "Databases", container: "Containers", code: "Errors", client: "Clients", index: "Indexes" };
+const groupings = { operation: "Operations", series: "Operations by database", database: "Databases", container: "Containers", code: "Errors",
+    client: "Clients", index: "Indexes" };
 
 /// The query of the admin API for a state of the page.
 export function question({ query, place }) {
@@ -23,7 +25,8 @@ function tiles({ total, before }) {
     const tile = (name, value, of, isBad) => {
         const changed = before && change(of(before), of(total));
         return h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value,
-            changed && h("span", { class: `delta ${isBad && changed.tone === "up" ? "bad" : ""}` }, changed.text, h("span", { class: "sr" }, " against the period before"))));
+            changed && h("span", { class: `delta ${isBad && changed.tone === "up" ? "bad" : ""}` }, changed.text,
+                h("span", { class: "sr" }, " against the period before"))));
     };
     return h("dl", { class: "tiles" },
         tile("Requests", number(total.requests), (line) => line.requests),
@@ -32,7 +35,8 @@ function tiles({ total, before }) {
         tile("Median", latency(total.p50), (line) => line.p50, true),
         tile("95 %", latency(total.p95), (line) => line.p95, true),
         tile("99 %", latency(total.p99), (line) => line.p99, true),
-        tile("Users", /^\d+$/.test(total.users) ? number(total.users) : total.users, (line) => (/^\d+$/.test(line.users) ? Number(line.users) : undefined)),
+        tile("Users", /^\d+$/.test(total.users) ? number(total.users) : total.users,
+            (line) => (/^\d+$/.test(line.users) ? Number(line.users) : undefined)),
         tile("Sent", bytes(total.bytesOut), (line) => line.bytesOut),
         total.storedBytes !== undefined && tile("Stored", bytes(total.storedBytes), (line) => line.storedBytes));
 }
@@ -44,23 +48,31 @@ function lines(answer, by, route) {
     const name = {
         operation: [{ title: "Operation", class: "mono", render: (line) => line.operation }],
         database: [{ title: "Database", render: (line) => line.database }],
-        container: [{ title: "Container", render: (line) => line.container || h("span", { class: "faint" }, "none") }, { title: "Environment", render: (line) => line.environment || "–" }],
-        series: [{ title: "Operation", class: "mono", render: (line) => line.operation }, { title: "Database", render: (line) => line.database }, { title: "Container", render: (line) => line.container || "–" }, { title: "Environment", render: (line) => line.environment || "–" }],
+        container: [{ title: "Container", render: (line) => line.container || h("span", { class: "faint" }, "none") },
+            { title: "Environment", render: (line) => line.environment || "–" }],
+        series: [{ title: "Operation", class: "mono", render: (line) => line.operation }, { title: "Database", render: (line) => line.database },
+            { title: "Container", render: (line) => line.container || "–" }, { title: "Environment", render: (line) => line.environment || "–" }],
         code: [{ title: "Error", class: "mono", render: (line) => line.code }], client: [{ title: "Client", render: (line) => line.client }],
         index: [{ title: "Way of the query", render: (line) => line.index }],
     }[by];
-    const counts = [{ title: "Requests", class: "number", render: (line) => number(line.requests) }, { title: h("span", { class: "sr" }, "Share"), class: "bar-column", render: bar }, { title: "Errors", class: "number", render: (line) => number(line.errors) }];
+    const counts = [{ title: "Requests", class: "number", render: (line) => number(line.requests) },
+        { title: h("span", { class: "sr" }, "Share"), class: "bar-column", render: bar },
+        { title: "Errors", class: "number", render: (line) => number(line.errors) }];
     const rest = isPart ? [] : [
-        { title: "p50", class: "number", render: (line) => latency(line.p50) }, { title: "p95", class: "number", render: (line) => latency(line.p95) },
+        { title: "p50", class: "number", render: (line) => latency(line.p50) },
+        { title: "p95", class: "number", render: (line) => latency(line.p95) },
         { title: "p99", class: "number", render: (line) => latency(line.p99) }, { title: "Users", class: "number", render: (line) => line.users },
-        { title: "In", class: "number", render: (line) => bytes(line.bytesIn) }, { title: "Out", class: "number", render: (line) => bytes(line.bytesOut) },
+        { title: "In", class: "number", render: (line) => bytes(line.bytesIn) },
+        { title: "Out", class: "number", render: (line) => bytes(line.bytesOut) },
     ];
     const opens = {
-        operation: (line) => route.go({ ...route.query, operation: line.operation }), series: (line) => route.go({ ...route.query, operation: line.operation }),
+        operation: (line) => route.go({ ...route.query, operation: line.operation }),
+        series: (line) => route.go({ ...route.query, operation: line.operation }),
         code: (line) => { location.hash = here("logs", { code: line.code, scope: route.query.scope }); },
     }[by];
     return table({ label: groupings[by], columns: [...name, ...counts, ...rest], rows: answer.lines, onopen: opens,
-        empty: h("p", { class: "faint" }, answer.hasHidden ? "Nothing that may be shown: sums over fewer than five users are left out." : "Nothing in this period.") });
+        empty: h("p", { class: "faint" }, answer.hasHidden ? "Nothing that may be shown: sums over fewer than five users are left out."
+            : "Nothing in this period.") });
 }
 
 /// The bars of the period before, to be laid over those of the answer; empty where it is not compared.
@@ -72,8 +84,10 @@ async function barsBefore(asked, answer, isCompared, options) {
 }
 
 function command({ query, place }) {
-    const parts = ["nacre telemetry", query.from ? "" : `--last ${query.last ?? "day"}`, query.scope === "server" ? "" : `--container ${place.container} --environment ${place.environment}`,
-        query.operation && `--operation ${query.operation}`, query.database && `--database ${query.database}`, query.by && query.by !== "series" ? `--by ${query.by}` : "", query.compare === "no" ? "" : "--compare"];
+    const parts = ["nacre telemetry", query.from ? "" : `--last ${query.last ?? "day"}`,
+        query.scope === "server" ? "" : `--container ${place.container} --environment ${place.environment}`,
+        query.operation && `--operation ${query.operation}`, query.database && `--database ${query.database}`,
+        query.by && query.by !== "series" ? `--by ${query.by}` : "", query.compare === "no" ? "" : "--compare"];
     return parts.filter(Boolean).join(" ");
 }
 
@@ -83,26 +97,37 @@ function draw(view, route) {
     const isCompared = query.compare !== "no";
     const last = query.from ? undefined : periods[query.last] ? query.last : "day";
     const body = h("div", { class: "stack" });
-    commands.ofPage = Object.entries(periods).map(([key, title]) => ({ title: `Telemetry: last ${title.toLowerCase()}`, hint: "Period", symbol: "clock", run: () => route.go({ ...query, from: "", to: "", last: key }) }));
+    commands.ofPage = Object.entries(periods).map(([key, title]) => ({ title: `Telemetry: last ${title.toLowerCase()}`, hint: "Period",
+        symbol: "clock", run: () => route.go({ ...query, from: "", to: "", last: key }) }));
 
     const filters = h("div", { class: "toolbar" },
         h("div", { class: "segments", role: "group", "aria-label": "Period" }, Object.entries(periods).map(([key, title]) =>
-            h("button", { type: "button", "aria-pressed": String(key === last), onclick: () => route.go({ ...query, from: "", to: "", last: key }) }, title))),
-        query.from && h("span", { class: "chip" }, `${absolute(Number(query.from))} – ${absolute(Number(query.to))}`, iconButton("x", "Whole day", () => route.go({ ...query, from: "", to: "" }))),
-        query.operation && h("span", { class: "chip mono" }, query.operation, iconButton("x", "All operations", () => route.go({ ...query, operation: "" }))),
-        select([["", "All databases"], ["public", "Public"], ["private", "Private and shared"]], query.database ?? "", (value) => route.go({ ...query, database: value }), { "aria-label": "Databases" }),
-        select([["", "This container"], ["server", "Whole server"]], query.scope ?? "", (value) => route.go({ ...query, scope: value }), { "aria-label": "Scope" }),
-        h("label", { class: "check" }, h("input", { type: "checkbox", checked: isCompared, onchange: (event) => route.go({ ...query, compare: event.target.checked ? "" : "no" }) }), "Compare"));
+            h("button", { type: "button", "aria-pressed": String(key === last), onclick: () => route.go({ ...query, from: "", to: "", last: key }) },
+                title))),
+        query.from && h("span", { class: "chip" }, `${absolute(Number(query.from))} – ${absolute(Number(query.to))}`,
+            iconButton("x", "Whole day", () => route.go({ ...query, from: "", to: "" }))),
+        query.operation && h("span", { class: "chip mono" }, query.operation,
+            iconButton("x", "All operations", () => route.go({ ...query, operation: "" }))),
+        select([["", "All databases"], ["public", "Public"], ["private", "Private and shared"]], query.database ?? "",
+            (value) => route.go({ ...query, database: value }), { "aria-label": "Databases" }),
+        select([["", "This container"], ["server", "Whole server"]], query.scope ?? "", (value) => route.go({ ...query, scope: value }),
+            { "aria-label": "Scope" }),
+        h("label", { class: "check" },
+            h("input", { type: "checkbox", checked: isCompared,
+                onchange: (event) => route.go({ ...query, compare: event.target.checked ? "" : "no" }) }), "Compare"));
 
-    put(view, header("Telemetry", { sub: query.scope === "server" ? "All containers of this server" : undefined, actions: [iconButton("refresh-cw", "Refresh", () => draw(view, route))] }), filters, body);
+    put(view, header("Telemetry", { sub: query.scope === "server" ? "All containers of this server" : undefined,
+        actions: [iconButton("refresh-cw", "Refresh", () => draw(view, route))] }), filters, body);
     const asked = question(route);
     return load(body, async () => {
-        const answer = await api.get("telemetry", { ...asked, by: by === "series" ? "" : by, compare: isCompared ? "previous" : "" }, { signal: route.signal });
+        const answer = await api.get("telemetry", { ...asked, by: by === "series" ? "" : by, compare: isCompared ? "previous" : "" },
+            { signal: route.signal });
         return [answer, await barsBefore(asked, answer, isCompared, { signal: route.signal })];
     }, ([answer, before]) => {
         if (answer.total.requests === 0 && !answer.before?.requests && !query.operation && !query.database) {
-            return empty("No requests in this period", answer.hasHidden ? "Figures of private databases are shown once five users have asked." : "Sums appear ten seconds after the first request of an app.",
-                [["Shell", "eval \"$(nacre env)\"\ncurl -H \"Authorization: Bearer $CLOUDKIT_ACCOUNT_TOKEN\" \"$CLOUDKIT_SERVER_URL/database/1/" + `${place.container}/${place.environment}/private/zones/list" --data '{}'`]]);
+            return empty("No requests in this period", answer.hasHidden ? "Figures of private databases are shown once five users have asked."
+                : "Sums appear ten seconds after the first request of an app.",
+                [["Shell", firstRequest(place)]]);
         }
         const slot = answer.bars.length > 1 ? answer.bars[1].start - answer.bars[0].start : answer.to - answer.from;
         const changes = (answer.changes ?? []).map(sentence);
@@ -110,15 +135,21 @@ function draw(view, route) {
             tiles(answer),
             h("section", { class: "card" }, chart({
                 title: "Requests", starts: answer.bars.map((bar) => bar.start), slot, timeZone: store.isUTC.get() ? "UTC" : undefined,
-                series: [{ name: "requests", values: answer.bars.map((bar) => bar.requests), shape: "column" }, { name: "errors", values: answer.bars.map((bar) => bar.errors), shape: "hatched" },
+                series: [{ name: "requests", values: answer.bars.map((bar) => bar.requests), shape: "column" },
+                    { name: "errors", values: answer.bars.map((bar) => bar.errors), shape: "hatched" },
                     ...(before.length ? [{ name: "requests before", values: before, shape: "dashed" }] : [])],
                 onperiod: ({ from, to }) => route.go({ ...query, last: "", from, to }),
             }), h("p", { class: "hint" }, "Drag across the chart to look into a part of it, or use arrows, Shift with arrows, and Enter.")),
-            isCompared && changes.length > 0 && h("section", { class: "card" }, h("h2", {}, "What changed against the period before"), h("ul", { class: "changes" },
-                changes.map(({ head, because }) => h("li", {}, h("strong", {}, head), because.length > 0 && h("span", {}, ` Mostly ${because.join(", ")}.`))))),
-            h("section", { class: "card" }, h("div", { class: "segments", role: "group", "aria-label": "Lines by" }, Object.entries(groupings).map(([key, title]) =>
-                h("button", { type: "button", "aria-pressed": String(key === by), onclick: () => route.go({ ...query, by: key === "operation" ? "" : key }) }, title))), lines(answer, by, route),
-                answer.hasHidden && h("p", { class: "hint" }, "Some figures of private and shared databases are left out: they are sums over fewer than five users, or of a time that is not over.")),
+            isCompared && changes.length > 0 && h("section", { class: "card" }, h("h2", {}, "What changed against the period before"),
+                h("ul", { class: "changes" },
+                changes.map(({ head, because }) => h("li", {}, h("strong", {}, head),
+                    because.length > 0 && h("span", {}, ` Mostly ${because.join(", ")}.`))))),
+            h("section", { class: "card" }, h("div", { class: "segments", role: "group", "aria-label": "Lines by" },
+                Object.entries(groupings).map(([key, title]) =>
+                h("button", { type: "button", "aria-pressed": String(key === by),
+                    onclick: () => route.go({ ...query, by: key === "operation" ? "" : key }) }, title))), lines(answer, by, route),
+                answer.hasHidden && h("p", { class: "hint" },
+                    "Figures of private and shared databases are left out if they are of fewer than five users, or of a time that is not over.")),
             code(command(route), { language: "Shell" }),
         ];
     });

@@ -24,7 +24,8 @@ export function pem(bytes, label) {
 
 async function keyPair() {
     const made = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, true, ["sign", "verify"]);
-    return { publicKey: pem(await crypto.subtle.exportKey("spki", made.publicKey), "PUBLIC KEY"), privateKey: pem(await crypto.subtle.exportKey("pkcs8", made.privateKey), "PRIVATE KEY") };
+    return { publicKey: pem(await crypto.subtle.exportKey("spki", made.publicKey), "PUBLIC KEY"),
+        privateKey: pem(await crypto.subtle.exportKey("pkcs8", made.privateKey), "PRIVATE KEY") };
 }
 
 const words = (text) => text.split(/[\s,]+/).filter(Boolean);
@@ -33,9 +34,14 @@ const creating = {
     async api({ container, environment }) {
         const made = await form({
             title: "New API token", text: kinds.api[1], confirm: "Make token",
-            fields: [{ name: "name", label: "Name", placeholder: "Web app" }, { name: "origins", label: "Origins that may use it", placeholder: "https://notes.example.com", hint: "With blanks between. Without one, any page may." },
-                { name: "redirect", label: "Sign-in returns to", placeholder: "https://notes.example.com/signed-in", hint: "Without it, sign-in is a popup that sends a message to the page." }],
-            run: ({ name, origins, redirect }) => api.post("tokens", { container, environment, kind: "api", name: given(name), origins: words(origins).length ? words(origins) : undefined, redirect: given(redirect) }),
+            fields: [{ name: "name", label: "Name", placeholder: "Web app" },
+                { name: "origins", label: "Origins that may use it", placeholder: "https://notes.example.com",
+                    hint: "With blanks between. Without one, any page may." },
+                { name: "redirect", label: "Sign-in returns to", placeholder: "https://notes.example.com/signed-in",
+                    hint: "Without it, sign-in is a popup that sends a message to the page." }],
+            run: ({ name, origins, redirect }) => api.post("tokens",
+                { container, environment, kind: "api", name: given(name), origins: words(origins).length ? words(origins) : undefined,
+                    redirect: given(redirect) }),
         });
         if (made) await shownOnce("API token", `For ${container}, ${environment}. It is in the list, too.`, made.token, { label: "API token" });
         return made;
@@ -45,24 +51,31 @@ const creating = {
         const made = await form({
             title: "New server key", text: kinds.server[1], confirm: "Make key",
             fields: [{ name: "name", label: "Name", placeholder: "Nightly job" },
-                { name: "publicKey", label: "Public key", type: "textarea", class: "mono", isWide: true, placeholder: "-----BEGIN PUBLIC KEY-----", hint: "On P-256, in PEM. Leave it empty and this browser makes a pair; the private half is shown once and goes nowhere." },
+                { name: "publicKey", label: "Public key", type: "textarea", class: "mono", isWide: true, placeholder: "-----BEGIN PUBLIC KEY-----",
+                    hint: "On P-256, in PEM. Leave it empty and this browser makes a pair; the private half is shown once and goes nowhere." },
                 { name: "isAdministrator", label: "Administrator", type: "checkbox", hint: "grants do not restrict it in the public database" }],
             run: async ({ name, publicKey, isAdministrator }) => {
                 pair = given(publicKey) ? undefined : pair ?? (await keyPair());
-                return api.post("tokens", { container, environment, kind: "server", name: given(name), publicKey: given(publicKey) ?? pair.publicKey, isAdministrator });
+                return api.post("tokens", { container, environment, kind: "server", name: given(name), publicKey: given(publicKey) ?? pair.publicKey,
+                    isAdministrator });
             },
         });
-        if (made && pair) await shownOnce("Private key", `The key ID is ${made.keyID}. Keep the private key on your server: it is shown this once.`, pair.privateKey, { label: "Private key" });
-        else if (made) await shownOnce("Key ID", "Your server sends it with each request, as X-Apple-CloudKit-Request-KeyID.", made.keyID, { label: "Key ID" });
+        if (made && pair) await shownOnce("Private key", `The key ID is ${made.keyID}. Keep the private key on your server: it is shown this once.`,
+            pair.privateKey, { label: "Private key" });
+        else if (made) await shownOnce("Key ID", "Your server sends it with each request, as X-Apple-CloudKit-Request-KeyID.", made.keyID,
+            { label: "Key ID" });
         return made;
     },
     async management({ container }) {
         const made = await form({
             title: "New management token", text: kinds.management[1], confirm: "Make token",
-            fields: [{ name: "name", label: "Name", placeholder: "CI" }, { name: "life", label: "Good for", value: "90d", hint: "Such as 30d; a year at most." }],
-            run: ({ name, life }) => api.post("tokens", { container, kind: "management", name: given(name), lifeSeconds: given(life) ? Math.round(seconds(life) ?? fault("life", "This is no time.", "Give days, such as 90d.")) : undefined }),
+            fields: [{ name: "name", label: "Name", placeholder: "CI" },
+                { name: "life", label: "Good for", value: "90d", hint: "Such as 30d; a year at most." }],
+            run: ({ name, life }) => api.post("tokens", { container, kind: "management", name: given(name),
+                lifeSeconds: given(life) ? Math.round(seconds(life) ?? fault("life", "This is no time.", "Give days, such as 90d.")) : undefined }),
         });
-        if (made) await shownOnce("Management token", "It is shown this once. Keep it where your scripts find it, and not in the repository.", made.token, { label: "Management token" });
+        if (made) await shownOnce("Management token", "It is shown this once. Keep it where your scripts find it, and not in the repository.",
+            made.token, { label: "Management token" });
         return made;
     },
 };
@@ -72,22 +85,29 @@ export default {
         const { container, environment } = route.place;
         const body = h("div", { class: "stack" });
         const create = (kind) => async () => (await creating[kind](route.place)) && read();
-        commands.ofPage = Object.entries(kinds).map(([kind, [title]]) => ({ title: `New ${title}`, hint: "Tokens", symbol: "key-round", run: create(kind) }));
-        put(view, header("Tokens and keys", { sub: "With these, apps, servers and scripts say who they are.", actions: Object.entries(kinds).map(([kind, [title]]) => button(`New ${title}`, create(kind), { kind: kind === "api" ? "main" : "", symbol: "plus" })) }), body);
+        commands.ofPage = Object.entries(kinds).map(([kind, [title]]) => ({ title: `New ${title}`, hint: "Tokens", symbol: "key-round",
+            run: create(kind) }));
+        put(view, header("Tokens and keys", { sub: "With these, apps, servers and scripts say who they are.",
+            actions: Object.entries(kinds).map(([kind, [title]]) => button(`New ${title}`, create(kind),
+                { kind: kind === "api" ? "main" : "", symbol: "plus" })) }), body);
 
         async function rotate(token) {
             const made = await form({
-                title: "Replace the token", text: "A new token takes its place. The old one may stay good for a while, so that pages that are open go on.", confirm: "Replace",
+                title: "Replace the token",
+                text: "A new token takes its place. The old one may stay good for a while, so that pages that are open go on.", confirm: "Replace",
                 fields: [{ name: "grace", label: "The old one ends after", value: "7d", hint: "Such as 7d or 1h; 0 for at once." }],
-                run: ({ grace }) => api.post("tokens/rotate", { id: token.id, graceSeconds: Math.round(seconds(grace) ?? fault("grace", "This is no time.", "Give 7d, 1h or 0.")) }),
+                run: ({ grace }) => api.post("tokens/rotate",
+                    { id: token.id, graceSeconds: Math.round(seconds(grace) ?? fault("grace", "This is no time.", "Give 7d, 1h or 0.")) }),
             });
             if (!made) return;
-            await shownOnce("New API token", made.oldEnds ? `The old one ends ${absolute(made.oldEnds)}.` : "The old one has ended.", made.token, { label: "API token" });
+            await shownOnce("New API token", made.oldEnds ? `The old one ends ${absolute(made.oldEnds)}.` : "The old one has ended.", made.token,
+                { label: "API token" });
             read();
         }
 
         async function revoke(token) {
-            const what = { title: `End the ${kinds[token.kind][0]}`, text: `${token.name || "It"} is refused from now on, wherever it is used. This cannot be taken back.`, confirm: "End it" };
+            const what = { title: `End the ${kinds[token.kind][0]}`,
+                text: `${token.name || "It"} is refused from now on, wherever it is used. This cannot be taken back.`, confirm: "End it" };
             const isSure = token.environment === "production" ? await askToDestroy(what) : await ask({ ...what, isDanger: true });
             if (!isSure) return;
             try {
@@ -101,16 +121,24 @@ export default {
 
         const read = () => load(body, () => api.all("tokens", { container }, "tokens", { signal: route.signal }), ({ list }) => {
             const rows = list.filter((token) => !token.environment || token.environment === environment);
-            if (rows.length === 0) return empty("No tokens in this environment", "A web page needs an API token, and a server of yours a server key. Apps with the framework on a device need an API token, too.",
-                [["Shell", `nacre token create --container ${container} --environment ${environment} --kind api`]], [button("New API token", create("api"), { kind: "main" })]);
+            if (rows.length === 0) return empty("No tokens in this environment",
+                "A web page needs an API token, and a server of yours a server key. Apps with the framework on a device need an API token, too.",
+                [["Shell", `nacre token create --container ${container} --environment ${environment} --kind api`]],
+                [button("New API token", create("api"), { kind: "main" })]);
             return [table({ label: "Tokens and keys", rows, key: (token) => token.id, columns: [
-                { title: "Name", render: (token) => [token.name || h("span", { class: "faint" }, "no name"), token.isAdministrator && [" ", badge("administrator", "warn")]] },
+                { title: "Name", render: (token) => [token.name || h("span", { class: "faint" }, "no name"),
+                    token.isAdministrator && [" ", badge("administrator", "warn")]] },
                 { title: "Kind", render: (token) => kinds[token.kind]?.[0] ?? token.kind },
                 { title: "Token or key ID", class: "mono", render: (token) => id(token.id) },
-                { title: "Origins", render: (token) => (token.kind === "api" ? token.origins?.join(", ") ?? h("span", { class: "faint" }, "any") : "–") },
-                { title: "Made", render: (token) => time(since1970(token.created)) }, { title: "Last used", render: (token) => (token.used ? time(token.used) : h("span", { class: "faint" }, "never")) },
+                { title: "Origins", render: (token) => (token.kind === "api" ? token.origins?.join(", ") ?? h("span", { class: "faint" }, "any")
+                    : "–") },
+                { title: "Made", render: (token) => time(since1970(token.created)) },
+                { title: "Last used", render: (token) => (token.used ? time(token.used) : h("span", { class: "faint" }, "never")) },
                 { title: "Ends", render: (token) => (token.ends ? time(token.ends) : "–") },
-                { title: "Action", class: "number nowrap", render: (token) => [token.kind === "api" && !token.ends && button("Replace", () => rotate(token), { kind: "quiet small", "aria-label": `Replace ${token.name || token.id}` }), button("End", () => revoke(token), { kind: "quiet small", "aria-label": `End ${token.name || token.id}` })] },
+                { title: "Action", class: "number nowrap",
+                    render: (token) => [token.kind === "api" && !token.ends && button("Replace", () => rotate(token),
+                        { kind: "quiet small", "aria-label": `Replace ${token.name || token.id}` }),
+                        button("End", () => revoke(token), { kind: "quiet small", "aria-label": `End ${token.name || token.id}` })] },
             ] }), code(`nacre token list --container ${container}`, { language: "Shell" })];
         });
         await read();

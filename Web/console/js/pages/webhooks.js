@@ -20,7 +20,8 @@ export function query(type, condition, fields) {
 /// The conditions of a webhook's query in words.
 function conditions(text) {
     try {
-        return (JSON.parse(text).query?.filterBy ?? []).map(({ fieldName, comparator, fieldValue }) => `${fieldName ?? ""} ${comparator} ${JSON.stringify(fieldValue?.value)}`).join(", ");
+        return (JSON.parse(text).query?.filterBy
+            ?? []).map(({ fieldName, comparator, fieldValue }) => `${fieldName ?? ""} ${comparator} ${JSON.stringify(fieldValue?.value)}`).join(", ");
     } catch {
         return text;
     }
@@ -35,17 +36,24 @@ export default {
         async function create() {
             const types = await api.get("schema", place).then(({ text }) => readSchema(text).types, () => []);
             const made = await form({
-                title: "New webhook", confirm: "Make webhook", text: "A server of yours gets a signed POST for the changes of a zone, in their order, each at least once.",
-                fields: [{ name: "url", label: "URL of the receiver", type: "url", required: true, placeholder: "https://hooks.example.com/notes", hint: "https, or http on this machine." },
+                title: "New webhook", confirm: "Make webhook",
+                text: "A server of yours gets a signed POST for the changes of a zone, in their order, each at least once.",
+                fields: [{ name: "url", label: "URL of the receiver", type: "url", required: true, placeholder: "https://hooks.example.com/notes",
+                    hint: "https, or http on this machine." },
                     { name: "type", label: "Records", options: [["", "All types"], ...types.map(({ name }) => [name, name])], value: "" },
-                    { name: "condition", label: "That pass", class: "mono", placeholder: "stars >= 3", hint: "A predicate on one type; an update counts where the record passes after it." },
-                    { name: "fields", label: "With the values of", class: "mono", placeholder: "title, stars", hint: "Without fields no value is sent." }, { name: "zone", label: "Zone", placeholder: "all" },
-                    { name: "isPrivate", label: "Private databases too", type: "checkbox", hint: "changes of all users leave the server; the audit log keeps that you said so" }],
+                    { name: "condition", label: "That pass", class: "mono", placeholder: "stars >= 3",
+                        hint: "A predicate on one type; an update counts where the record passes after it." },
+                    { name: "fields", label: "With the values of", class: "mono", placeholder: "title, stars",
+                        hint: "Without fields no value is sent." }, { name: "zone", label: "Zone", placeholder: "all" },
+                    { name: "isPrivate", label: "Private databases too", type: "checkbox",
+                        hint: "changes of all users leave the server; the audit log keeps that you said so" }],
                 run(values) {
                     if (given(values.condition) && !values.type) fault("type", "A predicate needs a type.", "Choose the records that it is about.");
                     const fields = Object.fromEntries((types.find(({ name }) => name === values.type)?.fields ?? []).map((one) => [one.name, one]));
                     const wanted = words(values.fields);
-                    return api.post("webhooks", { container, environment, url: values.url, zone: given(values.zone), query: query(values.type, given(values.condition), fields), fields: wanted.length ? wanted : undefined, isPrivate: values.isPrivate });
+                    return api.post("webhooks", { container, environment, url: values.url, zone: given(values.zone),
+                        query: query(values.type, given(values.condition), fields), fields: wanted.length ? wanted : undefined,
+                        isPrivate: values.isPrivate });
                 },
             });
             if (!made) return;
@@ -62,25 +70,40 @@ export default {
                 toastError(error);
             }
         }
-        const resume = (hook) => api.post("webhooks/resume", name(hook)).then(({ resumed }) => { toast(`${plural(resumed, "zone")} will be told again.`, { tone: "good" }); read(); }, toastError);
+        const resume = (hook) => api.post("webhooks/resume",
+            name(hook)).then(({ resumed }) => { toast(`${plural(resumed, "zone")} will be told again.`, { tone: "good" }); read(); }, toastError);
         async function remove(hook) {
-            if (!(await (route.isProduction ? askToDestroy : (what) => ask({ ...what, isDanger: true }))({ title: "Delete the webhook", text: `${hook.url} is told of nothing any more, and the changes that wait for it go.`, confirm: "Delete" }))) return;
+            if (!(await (route.isProduction ? askToDestroy : (what) => ask({ ...what, isDanger: true }))({ title: "Delete the webhook",
+                text: `${hook.url} is told of nothing any more, and the changes that wait for it go.`, confirm: "Delete" }))) return;
             api.post("webhooks/delete", name(hook)).then(() => { toast("Deleted"); read(); }, toastError);
         }
-        const open = (hook) => dialog("Webhook", () => h("div", { class: "stack" }, pairs([["ID", id(hook.id, 40)], ["URL", hook.url], ["State", badge(hook.state, tones[hook.state])], ["Last answer", hook.lastStatus], ["Last delivery", hook.lastTime && time(hook.lastTime)],
-            ["Records", hook.recordType ?? "all types"], ["That pass", hook.query && conditions(hook.query)], ["Values", hook.fields.join(", ") || "none"], ["Zone", hook.zone ?? "all"], ["Private databases", hook.isPrivate ? "yes" : "no"], ["Made", time(hook.created, { isAbsolute: true })]]),
+        const open = (hook) => dialog("Webhook",
+            () => h("div", { class: "stack" },
+                pairs([["ID", id(hook.id, 40)], ["URL", hook.url], ["State", badge(hook.state, tones[hook.state])], ["Last answer", hook.lastStatus],
+                    ["Last delivery", hook.lastTime && time(hook.lastTime)],
+            ["Records", hook.recordType ?? "all types"], ["That pass", hook.query && conditions(hook.query)],
+            ["Values", hook.fields.join(", ") || "none"], ["Zone", hook.zone ?? "all"], ["Private databases", hook.isPrivate ? "yes" : "no"],
+            ["Made", time(hook.created, { isAbsolute: true })]]),
             code(`nacre webhook show --container ${container} --environment ${environment} ${hook.id}`, { language: "Shell" })));
 
         const read = () => load(body, () => api.get("webhooks", place, { signal: route.signal }), ({ webhooks }) => (webhooks.length === 0
-            ? empty("No webhooks", "A webhook tells a server of yours of changes in the public database, and, if you say so, in private ones.", [["Shell", `nacre webhook create --container ${container} --environment ${environment} \\\n    --url https://hooks.example.com/notes --type Note`]], [button("New webhook", create, { kind: "main" })])
+            ? empty("No webhooks", "A webhook tells a server of yours of changes in the public database, and, if you say so, in private ones.",
+            [["Shell", `nacre webhook create --container ${container} --environment ${environment} \\\n    --url https://hooks.example.com/notes`]],
+            [button("New webhook", create, { kind: "main" })])
             : [table({ label: "Webhooks", rows: webhooks, key: (hook) => hook.id, onopen: open, columns: [
                 { title: "State", render: (hook) => badge(hook.state, tones[hook.state]) }, { title: "URL", render: (hook) => hook.url },
-                { title: "Told of", render: (hook) => [hook.recordType ?? "all types", hook.zone && ` in ${hook.zone}`, hook.isPrivate && [" ", badge("private too", "warn")]] },
-                { title: "Last answer", render: (hook) => hook.lastStatus ?? h("span", { class: "faint" }, "none yet") }, { title: "Last delivery", render: (hook) => (hook.lastTime ? time(hook.lastTime) : "–") },
-                { title: "Action", class: "number nowrap", render: (hook) => [hook.state === "parked" && button("Resume", () => resume(hook), { kind: "quiet small" }), button("Test", () => tell(hook), { kind: "quiet small", "aria-label": `Test ${hook.url}` }), button("Delete", () => remove(hook), { kind: "quiet small", "aria-label": `Delete ${hook.url}` })] },
+                { title: "Told of", render: (hook) => [hook.recordType ?? "all types", hook.zone && ` in ${hook.zone}`,
+                    hook.isPrivate && [" ", badge("private too", "warn")]] },
+                { title: "Last answer", render: (hook) => hook.lastStatus ?? h("span", { class: "faint" }, "none yet") },
+                { title: "Last delivery", render: (hook) => (hook.lastTime ? time(hook.lastTime) : "–") },
+                { title: "Action", class: "number nowrap",
+                    render: (hook) => [hook.state === "parked" && button("Resume", () => resume(hook), { kind: "quiet small" }),
+                        button("Test", () => tell(hook), { kind: "quiet small", "aria-label": `Test ${hook.url}` }),
+                        button("Delete", () => remove(hook), { kind: "quiet small", "aria-label": `Delete ${hook.url}` })] },
             ] }), code(`nacre webhook list --container ${container} --environment ${environment}`, { language: "Shell" })]));
         commands.ofPage = [{ title: "New webhook", hint: "Webhooks", symbol: "plus", run: create }];
-        put(view, header("Webhooks", { sub: "Servers of yours that are told of changes.", actions: [button("New webhook", create, { kind: "main", symbol: "plus" })] }), body);
+        put(view, header("Webhooks",
+            { sub: "Servers of yours that are told of changes.", actions: [button("New webhook", create, { kind: "main", symbol: "plus" })] }), body);
         await read();
         return null;
     },
