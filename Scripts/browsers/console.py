@@ -252,6 +252,7 @@ def check_scrolling(scene):
 def check_editor(scene):
     """Edit, undo, conflict, create, delete and undo of it, in the public database."""
     page = scene.window()
+    elsewhere, made = f"Elsewhere {time.time_ns()}", f"made-{time.time_ns()}"
     page.may_refuse = True
     scene.open(page, fragment("records", query="type=Note&record=note-001&rzone=_defaultZone"))
     panel = page.locator(".panel")
@@ -263,6 +264,8 @@ def check_editor(scene):
     before = panel.get_by_label("title", exact=True).input_value()
     panel.get_by_label("title", exact=True).fill("Changed here")
     panel.get_by_role("button", name="Save").click()
+    page.get_by_role("dialog", name="In whose name?").get_by_label("User").fill("ada@example.com")
+    page.keyboard.press("Enter")
     expect(fields.get_by_text("Changed here")).to_be_visible()
     page.get_by_role("button", name="Undo").click()
     expect(fields.get_by_text(before)).to_be_visible()
@@ -272,16 +275,16 @@ def check_editor(scene):
     expect(panel.get_by_role("alert")).to_contain_text("stars")
     panel.get_by_label("stars", exact=True).fill("2")
     device = scene.place.user("ada@example.com")
-    scene.place.cloud(device, "public/records/modify", {"operations": [{"operationType": "forceUpdate", "record": {"recordName": "note-001", "recordType": "Note", "fields": {"title": {"value": "Elsewhere"}}}}]})
+    scene.place.cloud(device, "public/records/modify", {"operations": [{"operationType": "forceUpdate", "record": {"recordName": "note-001", "recordType": "Note", "fields": {"title": {"value": elsewhere}}}}]})
     panel.get_by_role("button", name="Save").click()
     conflict = page.get_by_role("dialog")
-    expect(conflict).to_contain_text("Elsewhere")
+    expect(conflict).to_contain_text(elsewhere)
     page.screenshot(path=os.path.join(scene.pictures, "conflict.png"))
     conflict.get_by_role("button", name="Put my changes on it").click()
-    expect(fields.get_by_text("Elsewhere")).to_be_visible()
+    expect(fields.get_by_text(elsewhere)).to_be_visible()
     page.get_by_role("button", name="Undo").last.click()
     page.get_by_role("button", name="New record").click()
-    panel.get_by_label("Record name").fill("made-here")
+    panel.get_by_label("Record name").fill(made)
     panel.get_by_label("title", exact=True).fill("Made here")
     panel.get_by_role("button", name="Create").click()
     expect(fields.get_by_text("Made here")).to_be_visible()
@@ -289,7 +292,7 @@ def check_editor(scene):
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(panel).to_be_hidden()
     page.get_by_role("button", name="Undo").last.click()
-    expect(page.locator(".grid").get_by_text("made-here")).to_be_visible()
+    expect(page.locator(".grid").get_by_text(made)).to_be_visible()
     assert not page.faults, page.faults
 
 

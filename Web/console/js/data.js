@@ -6,9 +6,9 @@ import { readSchema } from "./ckdb.js";
 /// A database: `{ container, environment, database, user }`.
 const place = ({ container, environment, database, user }) => ({ container, environment, database, ...(database === "public" ? {} : { user }) });
 
-/// A page of a query: `{ records, marker, lines }`.
-export async function query(of, request, options) {
-    const found = await api.post("query/explain", { ...place(of), request: JSON.stringify(request), showsRecords: true }, options);
+/// A page of a query: `{ records, marker, lines }`. `withoutIndexes` also finds what no index allows apps to ask for.
+export async function query(of, request, { withoutIndexes, ...options } = {}) {
+    const found = await api.post("query/explain", { ...place(of), request: JSON.stringify(request), showsRecords: true, ...(withoutIndexes ? { withoutIndexes } : {}) }, options);
     const answer = JSON.parse(found.answer);
     return { records: answer.records, marker: answer.continuationMarker, lines: found.lines };
 }
@@ -24,14 +24,15 @@ export async function lookup(of, recordName, zone, options) {
 
 export const inZone = (zone) => (zone && zone !== "_defaultZone" ? { zoneID: { zoneName: zone } } : {});
 
-/// Saves or deletes records of one zone; answers each record or its error.
+/// Saves or deletes records of one zone; answers each record or its error. In a public database it does so in the name of `of.author`.
 export async function modify(of, operations, zone, options) {
     const request = { ...inZone(zone), operations };
-    return JSON.parse((await api.post("records/modify", { ...place(of), request: JSON.stringify(request) }, options)).answer).records;
+    const user = of.database === "public" ? { user: of.author } : {};
+    return JSON.parse((await api.post("records/modify", { ...place(of), ...user, request: JSON.stringify(request) }, options)).answer).records;
 }
 
 export async function zones(of, options) {
-    return JSON.parse((await api.post("zones/list", place(of), options)).answer).zones;
+    return JSON.parse((await api.post("zones/list", { ...place(of), request: "{}" }, options)).answer).zones;
 }
 
 /// A page of a zone's feed: `{ records, syncToken, moreComing }`.

@@ -1,5 +1,6 @@
 /// One record in a panel: shown, edited, deleted; a conflict shows both versions.
 
+import { authorLine, withAuthor } from "./author.js";
 import { inOrder, wireType } from "./ckdb.js";
 import { isAsked, lookup, modify } from "./data.js";
 import { h, put } from "./dom.js";
@@ -75,7 +76,7 @@ export function openRecord(place, what) {
         const save = button(before ? "Save" : "Create", undefined, { kind: "main", type: "submit" });
         const element = h("form", { class: "panel-body form", novalidate: true, onsubmit: (event) => { event.preventDefault(); submit(); } },
             !before && h("div", { class: "form-row" }, field("Record name", name), what.isPrivate && field("Zone", zone)), editors.map(([, one]) => one.element), trouble,
-            h("div", { class: "actions end sticky" }, button("Cancel", () => (before ? show() : what.onclose())), save));
+            h("div", { class: "actions end sticky" }, authorLine(what.of), h("span", { class: "grow" }), button("Cancel", () => (before ? show() : what.onclose())), save));
         put(place, head(before ? h("span", { class: "row" }, "Edit ", h("span", { class: "mono" }, before.recordName)) : `New ${type.name}`), element);
         element.querySelector("input:not([type=hidden]), textarea")?.focus();
 
@@ -96,9 +97,11 @@ export function openRecord(place, what) {
                 if (value !== undefined && JSON.stringify(value) !== JSON.stringify(held)) changed[definition.name] = { value, ...(value === null ? {} : { type: wireType(definition) }) };
             }
             if (before && Object.keys(changed).length === 0) return show();
+            const of = await withAuthor(what.of);
+            if (!of) return undefined;
             save.disabled = true;
             try {
-                await send(before ? { operationType: "update", record: { recordName: before.recordName, recordType: before.recordType, recordChangeTag: before.recordChangeTag, fields: changed } }
+                await send(of, before ? { operationType: "update", record: { recordName: before.recordName, recordType: before.recordType, recordChangeTag: before.recordChangeTag, fields: changed } }
                     : { operationType: "create", record: { ...(name.value.trim() ? { recordName: name.value.trim() } : {}), recordType: type.name, fields: changed } }, before?.zoneID?.zoneName ?? (what.isPrivate ? zone.value.trim() : undefined), before, changed);
             } catch (error) {
                 put(trouble, problem(error));
@@ -110,22 +113,22 @@ export function openRecord(place, what) {
         }
     }
 
-    async function send(operation, zone, before, changed) {
-        const [answer] = await modify(what.of, [operation], zone);
-        if (answer.serverErrorCode === "CONFLICT" && before) return conflict(before, changed);
+    async function send(of, operation, zone, before, changed) {
+        const [answer] = await modify(of, [operation], zone);
+        if (answer.serverErrorCode === "CONFLICT" && before) return conflict(of, before, changed);
         if (answer.serverErrorCode) throw { reason: answer.reason, code: answer.serverErrorCode, remedy: answer.nacre?.remedy, field: answer.nacre?.field };
         record = answer;
         what.onsaved(answer);
         show();
-        toast(before ? "Saved" : "Created", { tone: "good", action: { title: "Undo", run: () => undo(before, changed, answer, zone) } });
+        toast(before ? "Saved" : "Created", { tone: "good", action: { title: "Undo", run: () => undo(of, before, changed, answer, zone) } });
         return undefined;
     }
 
     /// Puts back what a save changed, and deletes what it made. A newer change of somebody else stays: the save is on the version it made.
-    async function undo(before, changed, saved, zone) {
+    async function undo(of, before, changed, saved, zone) {
         try {
             const fields = before && Object.fromEntries(Object.keys(changed).map((name) => [name, before.fields?.[name] ?? { value: null }]));
-            const [answer] = await modify(what.of, [before
+            const [answer] = await modify(of, [before
                 ? { operationType: "update", record: { recordName: saved.recordName, recordType: saved.recordType, recordChangeTag: saved.recordChangeTag, fields } }
                 : { operationType: "delete", record: { recordName: saved.recordName, recordChangeTag: saved.recordChangeTag } }], zone);
             if (answer.serverErrorCode) throw { reason: answer.serverErrorCode === "CONFLICT" ? "Somebody has changed the record since: nothing was undone." : answer.reason };
@@ -143,7 +146,7 @@ export function openRecord(place, what) {
     }
 
     /// Both versions beside each other: the server's, and what was to be saved.
-    async function conflict(before, changed) {
+    async function conflict(of, before, changed) {
         const theirs = await lookup(what.of, before.recordName, before.zoneID?.zoneName);
         const choice = await dialog("The record was changed meanwhile", (close) => h("div", { class: "stack" },
             theirs ? h("p", {}, `Since you opened it, ${theirs.modified?.userRecordName ?? "somebody"} saved version ${theirs.recordChangeTag}; yours began from ${before.recordChangeTag}.`) : h("p", {}, "Since you opened it, it was deleted."),
@@ -160,14 +163,16 @@ export function openRecord(place, what) {
             show();
             return;
         }
-        await send({ operationType: "update", record: { recordName: theirs.recordName, recordType: theirs.recordType, recordChangeTag: theirs.recordChangeTag, fields: changed } }, theirs.zoneID?.zoneName, theirs, changed);
+        await send(of, { operationType: "update", record: { recordName: theirs.recordName, recordType: theirs.recordType, recordChangeTag: theirs.recordChangeTag, fields: changed } }, theirs.zoneID?.zoneName, theirs, changed);
     }
 
     async function remove() {
         const isSealed = Object.values(record.fields ?? {}).some((held) => held.isEncrypted || held.type?.startsWith("ASSET"));
         if (!await askToDestroy({ title: `Delete ${record.recordName}?`, confirm: "Delete", text: isSealed ? "Apps hear of it at once. It has files or sealed values, which an undo does not bring back." : "Apps hear of it at once. You can undo it right after." })) return;
+        const of = await withAuthor(what.of);
+        if (!of) return;
         try {
-            const [answer] = await modify(what.of, [{ operationType: "delete", record: { recordName: record.recordName, recordChangeTag: record.recordChangeTag } }], record.zoneID?.zoneName);
+            const [answer] = await modify(of, [{ operationType: "delete", record: { recordName: record.recordName, recordChangeTag: record.recordChangeTag } }], record.zoneID?.zoneName);
             if (answer.serverErrorCode) throw { reason: answer.reason, remedy: answer.serverErrorCode === "CONFLICT" ? "Open it again to see the newest version." : answer.nacre?.remedy };
             toast("Deleted", { tone: "good", action: { title: "Undo", run: () => what.restore([record]) } });
             what.ondeleted(record);

@@ -51,4 +51,6 @@ export const store = {
     /// Names that the user gave to queries, by container.
     queries: kept("queries", {}),
     recent: kept("recent", {}),
+    /// The user in whose name records of public databases are changed, by container.
+    author: kept("author", {}),
 };

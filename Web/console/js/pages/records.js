@@ -1,6 +1,7 @@
 /// Records: any database and any user, by predicate or builder, with plan, selection, export and code.
 
 import { api } from "../api.js";
+import { withAuthor } from "../author.js";
 import { inOrder } from "../ckdb.js";
 import { accounts, has, isAsked, modify, query as ask, schema as readSchema, zones as listZones } from "../data.js";
 import { h, icon, put, uniqueID } from "../dom.js";
@@ -57,6 +58,8 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
     let controller = new AbortController();
     let panel = null;
     let isBuilding = false;
+    /// Whether the query is one that no index allows apps to ask for.
+    let withoutIndexes = false;
 
     // MARK: State of the URL
 
@@ -346,7 +349,7 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         isLoading = true;
         const mine = controller;
         try {
-            const page = await ask(of, makeBody(), { signal: mine.signal });
+            const page = await ask(of, makeBody(), { signal: mine.signal, withoutIndexes });
             if (mine !== controller) return;
             rows.push(...page.records);
             marker = page.marker;
@@ -382,11 +385,20 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         put(place, h("div", { class: "pad" }, skeleton(9)));
         const start = performance.now();
         try {
-            let page = await ask(of, makeBody(), { signal: mine.signal });
+            withoutIndexes = false;
+            let page;
+            try {
+                page = await ask(of, makeBody(), { signal: mine.signal });
+            } catch (error) {
+                if (!missingIndex(error)) throw error;
+                withoutIndexes = true;
+                page = await ask(of, makeBody(), { signal: mine.signal, withoutIndexes });
+                put(notice, indexNote(error));
+            }
             // A page may be empty although more follows: go on until there is one to show.
             while (page.records.length === 0 && page.marker && mine === controller) {
                 marker = page.marker;
-                page = await ask(of, makeBody(), { signal: mine.signal });
+                page = await ask(of, makeBody(), { signal: mine.signal, withoutIndexes });
             }
             if (mine !== controller) return undefined;
             seconds = (performance.now() - start) / 1000;
@@ -419,15 +431,24 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         return empty(`No records of type ${now.type} here`, "Records stand here as soon as an app saves them.", firstRecord({ ...route.place, url: store.server.get()?.publicURL ?? "" }));
     }
 
-    /// A query that was refused, with the index that it lacks.
     function refusal(error) {
         if (error instanceof PredicateError) return problem({ reason: error.message, remedy: "The predicate above says where." });
+        return h("div", { class: "stack" }, problem(error), missingIndex(error) && indexNote(error));
+    }
+
+    /// The index for want of which a query was refused: `{ name, option }`.
+    function missingIndex(error) {
         const wanted = /not marked (queryable|sortable|searchable|indexable)/.exec(error.reason ?? "");
-        if (!wanted) return problem(error);
-        const name = wanted[1] === "indexable" || !error.field || error.field === "recordType" || error.field === "recordName" ? "___recordID" : error.field;
-        const option = { queryable: "QUERYABLE", sortable: "SORTABLE", searchable: "SEARCHABLE", indexable: "QUERYABLE" }[wanted[1]];
+        if (!wanted) return undefined;
+        const isOfType = wanted[1] === "indexable" || !error.field || error.field === "recordType" || error.field === "recordName";
+        return { name: isOfType ? "___recordID" : error.field, option: { queryable: "QUERYABLE", sortable: "SORTABLE", searchable: "SEARCHABLE", indexable: "QUERYABLE" }[wanted[1]] };
+    }
+
+    /// Says that apps cannot ask this, and adds the index that lets them.
+    function indexNote(error) {
+        const { name, option } = missingIndex(error);
         const definition = typeNow().fields.find((one) => one.name === name);
-        return h("div", { class: "stack" }, problem(error), h("div", { class: "note info" }, h("span", { class: "grow" }, `Your app cannot ask this either: ${now.type}.${name} has no ${option.toLowerCase()} index.`),
+        return h("div", { class: "note info" }, h("span", { class: "grow" }, `Your app could not ask this: ${now.type}.${name} has no ${option.toLowerCase()} index.`),
             route.isProduction ? linkButton("Deploy it from development", here("deploy")) : button("Add the index", async () => {
                 try {
                     await api.post("schema/indexes", { container: route.container, recordType: now.type, field: name, options: [...new Set([...(definition?.options ?? []), option])] });
@@ -436,7 +457,7 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
                 } catch (refused) {
                     toastError(refused);
                 }
-            }, { kind: "main", symbol: "plus" })));
+            }, { kind: "main", symbol: "plus" }));
     }
 
     function drawStatus() {
@@ -458,8 +479,10 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         const sealed = chosen.filter((record) => Object.values(record.fields ?? {}).some((held) => held.isEncrypted || held.type?.startsWith("ASSET"))).length;
         if (!await askToDestroy({ title: `Delete ${plural(chosen.length, "record")}?`, confirm: "Delete", text: sealed
             ? `Apps hear of it at once. ${plural(sealed, "record has", "records have")} files or sealed values, which an undo does not bring back.` : "Apps hear of it at once. You can undo it right after." })) return;
+        const as = await withAuthor(of);
+        if (!as) return;
         try {
-            const failures = await remove(chosen);
+            const failures = await remove(as, chosen);
             toast(`${plural(chosen.length - failures.length, "record")} deleted${failures.length ? `; ${failures.length} refused: ${failures[0].reason}` : ""}`, { tone: failures.length ? "bad" : "good", action: { title: "Undo", run: () => restore(chosen) } });
         } catch (error) {
             toastError(error);
@@ -473,11 +496,11 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         return [...groups];
     }
 
-    async function remove(records) {
+    async function remove(as, records) {
         const failures = [];
         for (const [zone, group] of zonesOf(records)) {
             for (let at = 0; at < group.length; at += PAGE) {
-                const answers = await modify(of, group.slice(at, at + PAGE).map((record) => ({ operationType: "forceDelete", record: { recordName: record.recordName } })), zone);
+                const answers = await modify(as, group.slice(at, at + PAGE).map((record) => ({ operationType: "forceDelete", record: { recordName: record.recordName } })), zone);
                 failures.push(...answers.filter((one) => one.serverErrorCode));
             }
         }
@@ -485,10 +508,12 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
     }
 
     async function restore(records) {
+        const as = await withAuthor(of);
+        if (!as) return;
         try {
             for (const [zone, group] of zonesOf(records)) {
                 for (let at = 0; at < group.length; at += PAGE) {
-                    await modify(of, group.slice(at, at + PAGE).map((record) => ({ operationType: "create", record: {
+                    await modify(as, group.slice(at, at + PAGE).map((record) => ({ operationType: "create", record: {
                         recordName: record.recordName, recordType: record.recordType, ...(record.parent ? { parent: { recordName: record.parent.recordName } } : {}),
                         fields: Object.fromEntries(Object.entries(record.fields).filter(([, held]) => !held.isEncrypted && !held.type?.startsWith("ASSET"))) } })), zone);
                 }
