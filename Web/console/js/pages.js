@@ -1,6 +1,6 @@
 /// The pages, one line each: in the order of the navigation, by group. `isOfServer`: the page is of the whole server and not of a container.
 /// A module's default export is `{ render(view, route) }`; what it returns may have `update(route)`, called instead of another
-/// `render` when only the query changes, and `close()`.
+/// `render` when only the query changes, and `close()`. A page that `isHidden` shows its `parent` in the navigation.
 
 export const pages = [
     { path: "home", title: "Home", group: "", icon: "house", keys: "h", isOfServer: true, load: () => import("./pages/home.js") },
@@ -17,7 +17,7 @@ export const pages = [
 
     { path: "telemetry", title: "Telemetry", group: "Observe", icon: "activity", keys: "t", load: () => import("./pages/telemetry.js") },
     { path: "logs", title: "Requests", group: "Observe", icon: "list", keys: "l", load: () => import("./pages/logs.js") },
-    { path: "request", title: "Request", group: "Observe", icon: "list", isHidden: true, load: () => import("./pages/request.js") },
+    { path: "request", title: "Request", group: "Observe", icon: "list", isHidden: true, parent: "logs", load: () => import("./pages/request.js") },
 
     { path: "tokens", title: "Tokens and keys", group: "Container", icon: "key-round", keys: "k", load: () => import("./pages/tokens.js") },
     { path: "webhooks", title: "Webhooks", group: "Container", icon: "webhook", keys: "w", load: () => import("./pages/webhooks.js") },

@@ -207,11 +207,12 @@ function drawBar() {
 }
 
 function drawNavigation(current) {
+    const marked = pages.find((page) => page.path === current)?.parent ?? current;
     const groups = [...new Set(pages.map((page) => page.group))];
     put(nav, groups.map((group) => [
         group && h("h2", {}, group),
         h("ul", {}, pages.filter((page) => page.group === group && !page.isHidden).map((page) => h("li", {}, h("a", {
-            href: page.isOfServer ? href(page.path) : here(page.path), "aria-current": page.path === current ? "page" : undefined, title: page.keys ? `g ${page.keys}` : undefined,
+            href: page.isOfServer ? href(page.path) : here(page.path), "aria-current": page.path === marked ? "page" : undefined, title: page.keys ? `g ${page.keys}` : undefined,
         }, icon(page.icon), page.title)))),
     ]));
     put(document.getElementById("version"), store.server.get() ? `Nacre ${store.server.get().version}` : "");
