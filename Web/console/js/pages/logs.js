@@ -9,7 +9,8 @@ import { absolute, badge, button, bytes, empty, field, header, load, number, pro
 
 const names = ["status", "operation", "database", "code", "user", "zone", "client", "slowerThan", "since"];
 const spans = { "": "All that is kept", hour: "Last hour", day: "Last day" };
-const rowsMost = 1000;
+/// Rows of the live tail: so many are drawn within a frame.
+const tailRows = 250;
 
 /// The query of the admin API for a state of the page.
 export function question({ query, place }, now = Date.now()) {
@@ -145,7 +146,7 @@ export default {
                 if (page.requests.length === 0) return;
                 const isAway = body.contains(document.activeElement) && document.activeElement.closest("tr");
                 const held = isAway && document.activeElement.closest("tr").row?.request;
-                rows = [...page.requests.reverse(), ...rows].slice(0, rowsMost);
+                rows = [...page.requests.reverse(), ...rows].slice(0, tailRows);
                 draw(page.requests.length);
                 if (held) [...body.querySelectorAll("tbody tr")].find((row) => row.row.request === held)?.focus({ preventScroll: true });
             }, { every: 1000, onerror: toastError });

@@ -34,7 +34,9 @@ async function create() {
 async function list(view, route) {
     commands.ofPage = [{ title: "New account", hint: "Users", symbol: "user-plus", run: create }];
     const filter = h("input", { type: "search", placeholder: "Filter by address", "aria-label": "Filter by address", "data-filter": "",
-        value: route.query.q ?? "", oninput: () => draw(filter.value) });
+        value: route.query.q ?? "",
+        oninput: () => draw(filter.value), onkeydown: (event) => event.key === "Enter" && filter.value.includes("@")
+            && go(page(filter.value.trim())) });
     const body = h("div", { class: "stack" });
     let users = [];
     let isWhole = true;
@@ -45,7 +47,7 @@ async function list(view, route) {
         route.replace({ q: text });
         const found = users.filter((user) => user.email.toLowerCase().includes(text.trim().toLowerCase()));
         put(body, h("p", { class: "faint" }, text ? `${number(found.length)} of ${plural(users.length, "account")}` : plural(users.length, "account"),
-            isWhole ? "" : "; more are not shown"),
+            isWhole ? "" : "; there are more: write a whole address and press Enter."),
             table({ label: "Users", rows: found.slice(0, 500), key: (user) => user.id, onopen: (user) => !user.isDeleted && go(page(user.email)),
                 columns: [{ title: "Address",
                     render: (user) => (user.isDeleted ? [user.email, " ", badge("being deleted", "warn")]
@@ -54,7 +56,7 @@ async function list(view, route) {
                 empty: h("p", { class: "faint" }, "No account has this in its address.") }),
             found.length > 500 && h("p", { class: "faint" }, "The first 500: write more of the address."));
     }
-    await load(body, () => api.all("users", {}, "users", { signal: route.signal, most: 20_000 }), (found) => {
+    await load(body, () => api.all("users", {}, "users", { signal: route.signal, most: 2000 }), (found) => {
         [users, isWhole] = [found.list, found.isWhole];
         if (users.length === 0) return empty("No accounts yet",
             "An account is what a user signs in with. Users make their own where the server runs with --open-sign-up.",
