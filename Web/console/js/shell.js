@@ -371,6 +371,11 @@ function report(error) {
 
 addEventListener("error", (event) => report(event.error ?? event.message));
 addEventListener("unhandledrejection", (event) => report(event.reason));
-addEventListener("hashchange", () => (/^#signin=/.test(location.hash) ? start() : show(true)));
+addEventListener("hashchange", () => {
+    // A dialog is about the page that it was opened on.
+    for (const one of document.querySelectorAll("dialog[open]")) one.close();
+    if (/^#signin=/.test(location.hash)) start();
+    else show(true);
+});
 addEventListener("keydown", onKey);
 start();
