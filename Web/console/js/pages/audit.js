@@ -51,6 +51,11 @@ export default {
             queueMicrotask(draw);
             return [];
         });
-        return { update: () => {} };
+        return {
+            update(next_) {
+                filter.value = next_.query.q ?? "";
+                draw();
+            },
+        };
     },
 };
