@@ -319,6 +319,16 @@ def check_sign_in(scene):
     assert "signin" not in page.url, "the token stays in the address"
     assert not Axe().run(page).response["violations"]
     page.screenshot(path=os.path.join(scene.pictures, "sign-in.png"))
+    page.context.close()
+    # A session that has ended says so, and keeps nothing of what was shown.
+    page = scene.window()
+    page.may_refuse = True
+    scene.open(page, fragment("roles"))
+    page.context.clear_cookies()
+    page.evaluate("fragment => { location.hash = fragment }", fragment("records", query="type=Note"))
+    expect(page.get_by_text("The session has ended.")).to_be_visible()
+    assert page.locator(".grid, nav").count() == 0
+    assert not page.faults, page.faults
 
 
 def start(binary, folder, records):

@@ -331,7 +331,8 @@ async function start() {
     };
     try {
         if (link) {
-            history.replaceState(null, "", location.pathname + "#/home");
+            history.replaceState(null, "", location.pathname + (store.back.get() || href("home")));
+            store.back.set("");
             store.session.set(await api.post("console/sign-in", { token: decodeURIComponent(link[1]) }));
             ask();
         } else {
@@ -360,7 +361,8 @@ function applyTheme(theme) {
 session.onEnd = () => {
     if (!store.session.get()) return;
     store.session.set(null);
-    signInPage({ reason: "The session has ended.", remedy: "Sign in again: your place is kept in the address." });
+    store.back.set(location.hash);
+    signInPage({ reason: "The session has ended.", remedy: "Sign in by a new link: this page comes back." });
 };
 
 /// A fault of the console itself, with something to hand on.

@@ -50,6 +50,8 @@ export const store = {
     isUTC: kept("utc", false),
     /// Names that the user gave to queries, by container.
     queries: kept("queries", {}),
+    /// The fragment at which a session ended, to which the next one returns.
+    back: kept("back", ""),
     recent: kept("recent", {}),
     /// The user in whose name records of public databases are changed, by container.
     author: kept("author", {}),
