@@ -325,9 +325,9 @@ def check_tasks(console):
     """Both checks run through all parts and say that nothing is wrong."""
     console.open("tasks")
     console.click("Check")
-    console.page.wait_for_selector(".verdict:has-text('rows')", timeout=60000)
+    console.page.wait_for_selector(".outcome:has-text('rows')", timeout=60000)
     console.click("Verify")
-    console.page.wait_for_selector(".verdict:has-text('assets')", timeout=60000)
+    console.page.wait_for_selector(".outcome:has-text('assets')", timeout=60000)
     console.click("Remove orphans")
     console.confirm("Remove orphans")
     until("the end", lambda: "Looked at" in console.page.locator("main").inner_text())

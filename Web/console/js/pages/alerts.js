@@ -161,7 +161,7 @@ async function details(view, route) {
                 actions: [button("Test", tell, { symbol: "send" }), rule.silence ? button("End the silence", end) : button("Silence", silence),
                     button("Change", change, { symbol: "pencil" }),
                     !rule.isDefault && button("Remove", remove, { kind: "danger", symbol: "trash-2" })] }),
-            h("p", { class: "verdict" }, state(rule), h("strong", {}, figure(rule.figure, rule.unit)),
+            h("p", { class: "outcome" }, state(rule), h("strong", {}, figure(rule.figure, rule.unit)),
                 h("span", { class: "faint" }, `limit ${isBelow(rule.kind) ? "below" : "from"} ${figure(rule.limit, rule.unit)}`),
                 rule.since && h("span", { class: "faint" }, rule.state === "fine" ? "" : ["since ", time(rule.since)])),
             rule.silence && h("p", { class: "note" }, `Silenced until ${absolute(rule.silence.until)} by ${rule.silence.by}: ${rule.silence.why}`),

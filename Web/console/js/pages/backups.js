@@ -11,7 +11,7 @@ import { badge, button, bytes, card, code, field, header, id, number, pairs, pro
 function status(answer, cancel) {
     if (answer.state === "running") {
         const part = answer.bytesInAll ? answer.bytes / answer.bytesInAll : undefined;
-        return [h("p", { class: "verdict" }, badge(answer.phase === "checking" ? "checking" : "copying", "accent"),
+        return [h("p", { class: "outcome" }, badge(answer.phase === "checking" ? "checking" : "copying", "accent"),
             h("span", { class: "mono" }, answer.path)),
             progress(`${bytes(answer.bytes ?? 0)}${answer.bytesInAll ? ` of ${bytes(answer.bytesInAll)}` : ""}`, part),
             h("div", { class: "actions" }, button("Give up", cancel, { kind: "danger" }))];
@@ -19,7 +19,7 @@ function status(answer, cancel) {
     if (answer.state === "failed") return problem({ reason: answer.problem ?? "The backup failed.", remedy: answer.remedy });
     if (answer.state === "none") return h("p", { class: "faint" }, "No backup was asked for since the server's start.");
     const { backup } = answer;
-    return [h("p", { class: "verdict" }, badge("done", "good"), h("span", { class: "mono" }, backup.path)),
+    return [h("p", { class: "outcome" }, badge("done", "good"), h("span", { class: "mono" }, backup.path)),
         backup.lostFiles > 0 && problem({ reason: `${number(backup.lostFiles)} files of records have chunks that are missing beside the backup.`,
             remedy: "Look at the assets: nacre assets verify." }),
         pairs([["Shows", time(backup.time, { isAbsolute: true })], ["Size", bytes(backup.bytes)], ["Containers", number(backup.containers)],

@@ -114,7 +114,7 @@ export default {
 
         function draw(fresh = 0) {
             const list = table({ label: "Requests", columns: columns(), rows, key: (line) => line.request, onopen: open });
-            list.querySelector("table").classList.add("lines");
+            list.querySelector("table").classList.add("request-lines");
             [...list.querySelectorAll("tbody tr")].slice(0, fresh).forEach((row) => row.classList.add("fresh"));
             put(body, rows.length ? list : nothing());
             put(more, next && !tail && button("Older", older), h("code", { class: "faint mono" }, command(route)));

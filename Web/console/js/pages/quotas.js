@@ -94,7 +94,7 @@ export default {
             draw();
             return [
                 h("div", { class: "grid-2" },
-                    card("Public database", h("p", { class: "verdict" }, h("strong", {}, bytes(ofPublic.bytes)),
+                    card("Public database", h("p", { class: "outcome" }, h("strong", {}, bytes(ofPublic.bytes)),
                         ofPublic.limit ? h("span", { class: "faint" }, `of ${bytes(ofPublic.limit)}`) : ""), bar(ofPublic.bytes, ofPublic.limit)),
                     card("Quotas", pairs([["Each private database", h("span", { class: "row" }, quota(quotas.userBytes), own(quotas.isUserBytesOwn))],
                         ["The public database", h("span", { class: "row" }, quota(quotas.publicBytes), own(quotas.isPublicBytesOwn))]]),

@@ -86,7 +86,7 @@ export default {
             const [kind, version] = line.client.split(" ");
             const isWithoutIndex = /the whole zone$|all records by name$/.test(line.index ?? "");
             return [
-                h("p", { class: "verdict" }, badge(String(line.status), tone(line)), h("strong", { class: "mono" }, line.operation),
+                h("p", { class: "outcome" }, badge(String(line.status), tone(line)), h("strong", { class: "mono" }, line.operation),
                     h("span", {}, outcome(line)), h("span", { class: "faint" }, time(line.time))),
                 refusal(line),
                 h("div", { class: "grid-2" },

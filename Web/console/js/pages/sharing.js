@@ -63,7 +63,7 @@ export default {
                 field("URL that opens a share in the app", fields.app, { hint: "https, or a scheme of the app's own, such as notes://share." }),
                 field("Page about the app", fields.fallback, { hint: "For people without it." }),
                 field("A browser that opens a share", fields.redirects), field("Icon, a PNG", fields.icon),
-                h("fieldset", { class: "plain" }, h("legend", { class: "hint" }, "Remove"), removed), wrong,
+                h("fieldset", { class: "choices" }, h("legend", { class: "hint" }, "Remove"), removed), wrong,
                 h("div", { class: "actions" }, button("Keep", undefined, { kind: "main", type: "submit" }), button("Show what is kept", look))), told,
                     h("h3", {}, "As a page"), preview),
             card("Types and fields from saves",

@@ -21,7 +21,7 @@ export default {
             const wrong = alerts.filter((rule) => rule.state !== "fine");
             const slot = telemetry.bars.length > 1 ? telemetry.bars[1].start - telemetry.bars[0].start : 60_000;
             return [
-                h("p", { class: "verdict" }, wrong.length === 0 ? [badge("fine", "good"), "No alert is firing."]
+                h("p", { class: "outcome" }, wrong.length === 0 ? [badge("fine", "good"), "No alert is firing."]
                     : [badge(wrong.some((rule) => rule.state === "firing") ? "look at this" : "pending",
                         wrong.some((rule) => rule.state === "firing") ? "bad" : "warn"),
                     wrong.map((rule, index) => [index > 0 && ", ", h("a", { href: href(`alerts/${encodeURIComponent(rule.name)}`) }, rule.name),

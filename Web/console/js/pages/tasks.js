@@ -42,7 +42,7 @@ function check({ title, text, ways, counts, columns, signal }) {
                 findings.push(...part.findings);
                 draw(h("div", { class: "row" }, progress(told()), button("Stop", () => mine.abort(), { kind: "quiet" })));
             }, mine.signal);
-            draw(h("p", { class: "verdict" }, badge(findings.length ? "faults" : "fine", findings.length ? "warn" : "good"),
+            draw(h("p", { class: "outcome" }, badge(findings.length ? "faults" : "fine", findings.length ? "warn" : "good"),
                 `${isWhole ? "Looked at" : "Stopped after"} ${told()}.`));
         } catch (error) {
             draw(error.name === "AbortError" ? h("p", {}, `Stopped after ${told() || "nothing"}.`) : problem(error));
