@@ -17,7 +17,8 @@ export function question({ query, place }, now = Date.now()) {
     const ofPlace = query.scope === "server" ? {} : { container: place.container, environment: place.environment };
     const since = { hour: now - 3_600_000, day: now - 86_400_000 }[query.since];
     const slowerThan = query.slowerThan ? Number.parseInt(query.slowerThan, 10) || undefined : undefined;
-    return { ...ofPlace, ...Object.fromEntries(names.map((name) => [name, query[name]])), since, slowerThan };
+    const status = query.status === "refused" ? { status: undefined, refused: "true" } : {};
+    return { ...ofPlace, ...Object.fromEntries(names.map((name) => [name, query[name]])), since, slowerThan, ...status };
 }
 
 /// Lines for a shell that make a first request.
@@ -51,7 +52,8 @@ function command({ query, place }) {
     const quoted = (text) => (/^[\w.:@/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
     const options = { status: "status", operation: "operation", database: "database", code: "code", user: "user", zone: "zone", client: "client" };
     return ["nacre logs", query.scope === "server" ? "" : `--container ${place.container} --environment ${place.environment}`,
-        ...Object.entries(options).map(([name, option]) => query[name] && `--${option} ${quoted(query[name])}`),
+        ...Object.entries(options).map(([name, option]) => query[name]
+            && (name === "status" && query[name] === "refused" ? "--refused" : `--${option} ${quoted(query[name])}`)),
         query.slowerThan && `--slower-than ${parseInt(query.slowerThan, 10)}ms`,
         query.since && `--since ${query.since === "hour" ? "1h" : "24h"}`, query.live && "-f"].filter(Boolean).join(" ");
 }
@@ -97,7 +99,8 @@ export default {
         wide.addEventListener("change", fold);
         fold();
         box.append(h("div", { class: "filters" },
-            choice("status", "Status", [["", "Any"], ["4xx", "Refused (4xx)"], ["5xx", "Failed (5xx)"], ["2xx", "Answered (2xx)"]]), operation,
+            choice("status", "Status", [["", "Any"], ["refused", "Refused, or an item"], ["4xx", "Refused (4xx)"], ["5xx", "Failed (5xx)"],
+                ["2xx", "Answered (2xx)"]]), operation,
             text("code", "Error", "ZONE_NOT_FOUND"), text("user", "User", "name or u-…"), text("zone", "Zone", "name or z-…"),
             text("slowerThan", "Slower than", "200 ms"),
             choice("database", "Database", [["", "Any"], ["public", "Public"], ["private", "Private"], ["shared", "Shared"]]),
@@ -159,7 +162,7 @@ export default {
             toggle.setAttribute("aria-pressed", String(Boolean(route.query.live)));
             commands.ofPage = [{ title: route.query.live ? "Stop the live tail" : "Follow requests live", hint: "Requests", symbol: "play",
                 run: () => toggle.click() },
-                { title: "Only refused requests", hint: "Requests", symbol: "list-filter", run: () => set("status", "4xx") }];
+                { title: "Only refused requests", hint: "Requests", symbol: "list-filter", run: () => set("status", "refused") }];
             const asked = route;
             await load(body, () => api.get("requests", { ...question(route), limit: 100 }, { signal: route.signal }), (page) => {
                 if (asked !== route) return [];

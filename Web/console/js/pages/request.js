@@ -11,7 +11,8 @@ const clients = { framework: "an app with the framework", command: "a nacre comm
 
 /// The words for what became of a notification.
 const events = {
-    fires: ["Fires", "accent"], firesNone: ["No subscription fires", ""], isAuthor: ["Made the change itself, is not told", ""],
+    fires: ["Fires", "accent"], firesNone: ["No subscription fires", ""], mayNotRead: ["Does not fire: the user may not read the record", "warn"],
+    isAuthor: ["Made the change itself, is not told", ""],
     hasNoDevice: ["Has no device to tell", "warn"],
     isToldAnyway: ["Is to fetch everything anyway", ""], queued: ["Waits for the device", ""], listened: ["Told by its event stream", "good"],
     heard: ["Acknowledged by the device", "good"],

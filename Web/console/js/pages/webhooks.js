@@ -6,9 +6,9 @@ import { h, put } from "../dom.js";
 import { fault, form, given, shownOnce } from "../forms.js";
 import { filters, parse } from "../predicate.js";
 import { ask, askToDestroy, commands, dialog, toast, toastError } from "../shell.js";
-import { badge, button, code, empty, header, id, load, pairs, plural, table, time } from "../ui.js";
+import { badge, button, code, empty, header, id, load, number, pairs, plural, table, time } from "../ui.js";
 
-const tones = { active: "good", retrying: "warn", parked: "bad" };
+const tones = { active: "good", retrying: "warn", behind: "warn", parked: "bad" };
 const words = (text) => text.split(/[\s,]+/).filter(Boolean);
 
 /// The body of a query that chooses among changes; undefined without a type.
@@ -79,7 +79,8 @@ export default {
         }
         const open = (hook) => dialog("Webhook",
             () => h("div", { class: "stack" },
-                pairs([["ID", id(hook.id, 40)], ["URL", hook.url], ["State", badge(hook.state, tones[hook.state])], ["Last answer", hook.lastStatus],
+                pairs([["ID", id(hook.id, 40)], ["URL", hook.url], ["State", badge(hook.state, tones[hook.state])],
+                    ["Changes dropped", hook.lost && number(hook.lost)], ["Last answer", hook.lastStatus],
                     ["Last delivery", hook.lastTime && time(hook.lastTime)],
             ["Records", hook.recordType ?? "all types"], ["That pass", hook.query && conditions(hook.query)],
             ["Values", hook.fields.join(", ") || "none"], ["Zone", hook.zone ?? "all"], ["Private databases", hook.isPrivate ? "yes" : "no"],
@@ -93,7 +94,8 @@ export default {
             : [table({ label: "Webhooks", rows: webhooks, key: (hook) => hook.id, onopen: open, columns: [
                 { title: "State", render: (hook) => badge(hook.state, tones[hook.state]) }, { title: "URL", render: (hook) => hook.url },
                 { title: "Told of", render: (hook) => [hook.recordType ?? "all types", hook.zone && ` in ${hook.zone}`,
-                    hook.isPrivate && [" ", badge("private too", "warn")]] },
+                    hook.isPrivate && [" ", badge("private too", "warn")],
+                    hook.lost && [" ", badge(`${plural(hook.lost, "change")} dropped`, "bad")]] },
                 { title: "Last answer", render: (hook) => hook.lastStatus ?? h("span", { class: "faint" }, "none yet") },
                 { title: "Last delivery", render: (hook) => (hook.lastTime ? time(hook.lastTime) : "–") },
                 { title: "Action", class: "number nowrap",
