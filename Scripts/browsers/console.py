@@ -36,7 +36,8 @@ READY_MILLISECONDS, PAINT_MILLISECONDS, FRAME_MILLISECONDS = 300, 1000, 50
 ADA = "ada%40example.com"
 # What a page shows only with a query.
 QUERIES = {
-    "records": ["type=Note", f"db=private&user={ADA}&zone=*&type=Note&look=1", f"db=private&user={ADA}&zone=Notes&type=Note&record=sunset&rzone=Notes", "type=Note&q=stars+%3E+3&record=note-001&rzone=_defaultZone",
+    "records": ["type=Note", f"db=private&user={ADA}&zone=*&type=Note&look=1",
+        f"db=private&user={ADA}&zone=Notes&type=Note&record=sunset&rzone=Notes", "type=Note&q=stars+%3E+3&record=note-001&rzone=_defaultZone",
                 "type=Note&q=stars+%3E+", "type=Folder&q=color+%3D+%22teal%22"],
     "zones": ["", f"user={ADA}&zone=Notes"],
     "shares": ["", f"user={ADA}&zone=Work&record=note-001"],
@@ -69,7 +70,8 @@ class Scene:
 
     def window(self, width=1440, theme="light", height=900):
         """A page that is signed in; what went wrong in it is in `page.faults`."""
-        context = self.browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme, storage_state=self.state, reduced_motion="reduce")
+        context = self.browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme, storage_state=self.state,
+            reduced_motion="reduce")
         page = context.new_page()
         page.faults, page.hosts, page.may_refuse = [], set(), False
         page.on("console", lambda message: message.type == "error" and not (page.may_refuse and "status of 4" in message.text) and page.faults.append(message.text))
@@ -147,7 +149,8 @@ def check_markup(scene):
     expect(page.locator(".panel").get_by_text(MARKUP, exact=True).first).to_be_visible()
     for name in (MARKUP, "\"><script>window.hurt=1</script>", "javascript:window.hurt=1"):
         quoted = urllib.parse.quote(name)
-        for path, query in [("records", f"type={quoted}"), ("records", f"type=Note&q={quoted}"), ("records", f"type=Note&record={quoted}&rzone=_defaultZone"), ("zones", f"user={quoted}"), ("roles", f"record={quoted}&operation=WRITE"),
+        for path, query in [("records", f"type={quoted}"), ("records", f"type=Note&q={quoted}"),
+            ("records", f"type=Note&record={quoted}&rzone=_defaultZone"), ("zones", f"user={quoted}"), ("roles", f"record={quoted}&operation=WRITE"),
                             (quoted, "")]:
             scene.open(page, fragment(path, query=query))
         scene.open(page, f"#/c/{quoted}/development/records")
@@ -276,7 +279,8 @@ def check_editor(scene):
     expect(panel.get_by_role("alert")).to_contain_text("stars")
     panel.get_by_label("stars", exact=True).fill("2")
     device = scene.place.user("ada@example.com")
-    scene.place.cloud(device, "public/records/modify", {"operations": [{"operationType": "forceUpdate", "record": {"recordName": "note-001", "recordType": "Note", "fields": {"title": {"value": elsewhere}}}}]})
+    scene.place.cloud(device, "public/records/modify", {"operations": [{"operationType": "forceUpdate",
+        "record": {"recordName": "note-001", "recordType": "Note", "fields": {"title": {"value": elsewhere}}}}]})
     panel.get_by_role("button", name="Save").click()
     conflict = page.get_by_role("dialog")
     expect(conflict).to_contain_text(elsewhere)
@@ -336,7 +340,8 @@ def start(binary, folder, records):
     """A filled server: the process and its place."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    process = subprocess.Popen([binary, "serve", "--emulator", "--data", folder, "--listen", "127.0.0.1:0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([binary, "serve", "--emulator", "--data", folder, "--listen", "127.0.0.1:0"], stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL)
     end = time.monotonic() + 20
     while not os.path.exists(os.path.join(folder, "admin.json")):
         if process.poll() is not None or time.monotonic() > end:

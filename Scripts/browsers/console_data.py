@@ -122,7 +122,8 @@ def picture():
 
 
 def note(number, pick, isPrivate):
-    texts = ["bread, olives, lemons", "Ask the printer about paper", "Mountains, then the sea", "Second draft, shorter", "Repair the bicycle", "A letter to Ida"]
+    texts = ["bread, olives, lemons", "Ask the printer about paper", "Mountains, then the sea", "Second draft, shorter",
+        "Repair the bicycle", "A letter to Ida"]
     titles = ["Groceries", "Printing", "Summer", "Chapter two", "Bicycle", "Letter", "Meeting", "Garden", "Recipe", "Tickets"]
     secret = {"secret": {"value": base64.b64encode(pick.randbytes(32)).decode(), "type": "STRING", "isEncrypted": True, "nacre": {"keyID": "k1"}}}
     return {"recordName": f"note-{number:03}", "recordType": "Note", "fields": (secret if isPrivate else {}) | {
@@ -154,11 +155,13 @@ def fill(place, records=0):
         {"recordType": "Note", "fieldName": "picture", "recordName": "sunset"}]})["tokens"][0]["url"]
     receipt = place.ask(upload, picture(), raw=True)["singleFile"]
     place.save(ada, "private", [{"recordName": "sunset", "recordType": "Note", "parent": {"recordName": "folder-0"}, "fields": {
-        "title": value("Sunset"), "stars": value(5), "picture": value(receipt, "ASSETID"), "place": value({"latitude": 45.44, "longitude": 12.33}, "LOCATION")}}], "Notes")
+        "title": value("Sunset"), "stars": value(5), "picture": value(receipt,
+            "ASSETID"), "place": value({"latitude": 45.44, "longitude": 12.33}, "LOCATION")}}], "Notes")
     place.cloud(ada, "private/records/modify", {"zoneID": {"zoneName": "Notes"}, "operations": [
         {"operationType": "forceDelete", "record": {"recordName": f"note-{number:03}"}} for number in (7, 8, 9)]})
     participant = {"userIdentity": {"lookupInfo": {"emailAddress": "bob@example.com"}}, "permission": "READ_WRITE", "type": "USER"}
-    share = place.cloud(ada, "private/records/modify", {"zoneID": {"zoneName": "Work"}, "nacre": {"details": True}, "operations": [{"operationType": "create", "record": {
+    share = place.cloud(ada, "private/records/modify", {"zoneID": {"zoneName": "Work"}, "nacre": {"details": True},
+        "operations": [{"operationType": "create", "record": {
         "recordName": "cloudkit.zoneshare", "recordType": "cloudkit.share", "publicPermission": "NONE", "participants": [participant],
         "fields": {"cloudkit.title": value("Work notes")}}}]})["records"][0]
     place.cloud(bob, "public/records/accept", {"shortGUIDs": [{"value": share["shortGUID"]}]})
@@ -171,11 +174,13 @@ def fill(place, records=0):
         "public": [{"subscriptionID": "starred-notes", "subscriptionType": "query", "firesOn": ["create", "update"], "query": {
             "recordType": "Note", "filterBy": [{"fieldName": "stars", "comparator": "GREATER_THAN", "fieldValue": value(3)}]},
             "notificationInfo": {"alertBody": "A note with stars"}}]}.items():
-        place.cloud(ada, f"{database}/subscriptions/modify", {"operations": [{"operationType": "create", "subscription": one} for one in subscriptions]})
+        place.cloud(ada, f"{database}/subscriptions/modify", {"operations": [{"operationType": "create",
+            "subscription": one} for one in subscriptions]})
     caller = place.cloud(bob, "public/users/caller")["userRecordName"]
     administer("roles/assign", {"container": CONTAINER, "environment": "development", "role": "Editor", "user": caller})
     eve = place.user("eve@example.com", "production")
-    place.save(eve, "public", [{"recordName": "live", "recordType": "Note", "fields": {"title": value("Live"), "stars": value(4)}}], environment="production")
+    place.save(eve, "public", [{"recordName": "live", "recordType": "Note", "fields": {"title": value("Live"), "stars": value(4)}}],
+        environment="production")
     # What development has and production lacks.
     administer("schema/indexes", {"container": CONTAINER, "recordType": "Note", "field": "mood", "fieldType": "STRING", "options": ["QUERYABLE"]})
     for start in range(0, records, 200):

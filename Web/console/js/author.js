@@ -18,7 +18,8 @@ export async function withAuthor(of) {
 /// A line that says in whose name changes are made, and lets one choose another.
 export function authorLine(of) {
     const line = h("span", { class: "soft" });
-    const draw = () => put(line, authorOf(of) ? `In the name of ${authorOf(of)}. ` : "", button(authorOf(of) ? "Another" : "Choose in whose name", async () => { await choose(of); draw(); }, { kind: "quiet" }));
+    const draw = () => put(line, authorOf(of) ? `In the name of ${authorOf(of)}. ` : "",
+        button(authorOf(of) ? "Another" : "Choose in whose name", async () => { await choose(of); draw(); }, { kind: "quiet" }));
     if (of.database === "public") draw();
     return line;
 }
@@ -27,12 +28,14 @@ function choose(of) {
     return dialog("In whose name?", (close) => {
         const list = h("datalist", { id: "authors" });
         accounts().then((emails) => put(list, emails.map((email) => h("option", { value: email }))), () => {});
-        const user = h("input", { type: "text", list: "authors", value: authorOf(of) ?? "", required: true, autofocus: true, placeholder: "e-mail or user record name", spellcheck: "false", autocomplete: "off" });
+        const user = h("input", { type: "text", list: "authors", value: authorOf(of) ?? "", required: true, autofocus: true,
+            placeholder: "e-mail or user record name", spellcheck: "false", autocomplete: "off" });
         return h("form", { onsubmit: (event) => {
             event.preventDefault();
             store.author.set({ ...store.author.get(), [of.container]: user.value.trim() });
             close(user.value.trim());
         } }, list, h("p", {}, "A record of a public database has a creator and who changed it last. The grants of roles do not restrict you, and the audit log has what you do."),
-        field("User", user), h("div", { class: "actions end" }, button("Cancel", () => close()), button("Use", undefined, { kind: "main", type: "submit" })));
+        field("User", user), h("div", { class: "actions end" }, button("Cancel", () => close()),
+            button("Use", undefined, { kind: "main", type: "submit" })));
     });
 }

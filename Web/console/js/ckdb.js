@@ -20,7 +20,8 @@ export function readSchema(text) {
                 if (list[at] === ",") at += 1;
                 if (line[0]?.toUpperCase() === "GRANT") {
                     const to = line.findIndex((one) => one.toUpperCase() === "TO");
-                    type.grants.push({ permissions: line.slice(1, to).filter((one) => one !== ",").map((one) => one.toUpperCase()), role: bare(line[to + 1]) });
+                    type.grants.push({ permissions: line.slice(1, to).filter((one) => one !== ",").map((one) => one.toUpperCase()),
+                        role: bare(line[to + 1]) });
                 } else if (line.length) type.fields.push(readField(line.map(bare)));
             }
             schema.types.push(type);
@@ -38,7 +39,8 @@ function readField([name, ...rest]) {
     if (isEncrypted) rest = rest.slice(1);
     const isList = rest[0]?.toUpperCase() === "LIST";
     const type = (isList ? rest[2] : rest[0])?.toUpperCase() ?? "STRING";
-    return { name, type, isList, isEncrypted, isSystem: name.startsWith("___"), options: rest.slice(isList ? 4 : 1).map((one) => one.toUpperCase()).filter((one) => /^(QUERYABLE|SORTABLE|SEARCHABLE)$/.test(one)) };
+    return { name, type, isList, isEncrypted, isSystem: name.startsWith("___"),
+        options: rest.slice(isList ? 4 : 1).map((one) => one.toUpperCase()).filter((one) => /^(QUERYABLE|SORTABLE|SEARCHABLE)$/.test(one)) };
 }
 
 /// A field's type as the schema language writes it.

@@ -8,7 +8,8 @@ const place = ({ container, environment, database, user }) => ({ container, envi
 
 /// A page of a query: `{ records, marker, lines }`. `withoutIndexes` also finds what no index allows apps to ask for.
 export async function query(of, request, { withoutIndexes, ...options } = {}) {
-    const found = await api.post("query/explain", { ...place(of), request: JSON.stringify(request), showsRecords: true, ...(withoutIndexes ? { withoutIndexes } : {}) }, options);
+    const found = await api.post("query/explain", { ...place(of), request: JSON.stringify(request), showsRecords: true, ...(withoutIndexes
+        ? { withoutIndexes } : {}) }, options);
     const answer = JSON.parse(found.answer);
     return { records: answer.records, marker: answer.continuationMarker, lines: found.lines };
 }

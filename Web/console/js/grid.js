@@ -19,7 +19,8 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
 
     const head = h("div", { class: "grid-row grid-head", role: "row" });
     const body = h("div", { class: "grid-body", role: "rowgroup" });
-    const element = h("div", { class: "grid", role: "grid", tabindex: "0", "aria-label": label, "aria-multiselectable": canSelect ? "true" : undefined, onscroll: () => draw(), onkeydown },
+    const element = h("div", { class: "grid", role: "grid", tabindex: "0", "aria-label": label,
+        "aria-multiselectable": canSelect ? "true" : undefined, onscroll: () => draw(), onkeydown },
         h("div", { class: "grid-top", role: "rowgroup" }, head), body);
     const observer = new ResizeObserver(() => draw(true));
     observer.observe(element);
@@ -28,7 +29,8 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
         const row = rows[index];
         const name = key(row);
         const made = h("div", {
-            class: `grid-row${index === active ? " active" : ""}${name === current ? " current" : ""}`, role: "row", id: prefix + index, "aria-rowindex": String(index + 2),
+            class: `grid-row${index === active ? " active" : ""}${name === current ? " current" : ""}`, role: "row", id: prefix + index,
+                "aria-rowindex": String(index + 2),
             "aria-selected": canSelect ? String(selection.has(name)) : undefined, style: { transform: `translateY(${index * ROW}px)` },
             onclick: (event) => {
                 if (event.target.closest("a")) return;
@@ -38,10 +40,14 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
                 else if (getSelection().isCollapsed) onopen(row);
                 draw(true);
             },
-        }, canSelect && h("div", { class: "grid-box", role: "gridcell" }, h("span", { class: "tick", "aria-hidden": "true" }, selection.has(name) && icon("check")), h("span", { class: "sr" }, selection.has(name) ? "selected" : "")));
+        }, canSelect && h("div", { class: "grid-box", role: "gridcell" },
+            h("span", { class: "tick", "aria-hidden": "true" }, selection.has(name) && icon("check")),
+            h("span", { class: "sr" }, selection.has(name) ? "selected" : "")));
         for (const column of columns) {
             const shown = column.render(row);
-            made.append(h("div", { role: "gridcell", class: column.class, title: typeof shown === "string" && shown.length > 18 ? shown.slice(0, 400) : undefined }, typeof shown === "string" && shown.length > 200 ? shown.slice(0, 200) : shown));
+            made.append(h("div", { role: "gridcell", class: column.class,
+                title: typeof shown === "string" && shown.length > 18 ? shown.slice(0, 400) : undefined },
+                typeof shown === "string" && shown.length > 200 ? shown.slice(0, 200) : shown));
         }
         return made;
     }
@@ -96,7 +102,8 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
     function onkeydown(event) {
         if (event.target !== element || event.metaKey || event.altKey || rows.length === 0) return;
         const page = Math.max(1, Math.floor(element.clientHeight / ROW) - 2);
-        const next = { ArrowDown: active + 1, j: active + 1, ArrowUp: active - 1, k: active - 1, PageDown: active + page, PageUp: active - page, Home: 0, End: rows.length - 1 }[event.key];
+        const next = { ArrowDown: active + 1, j: active + 1, ArrowUp: active - 1, k: active - 1, PageDown: active + page,
+            PageUp: active - page, Home: 0, End: rows.length - 1 }[event.key];
         if (next !== undefined) {
             move(next);
             if (event.shiftKey && canSelect) range(active);
@@ -115,11 +122,14 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
         setColumns(list, order = "") {
             columns = list;
             sort = order;
-            element.style.setProperty("--columns", `${canSelect ? "34px " : ""}${columns.map((column) => `minmax(${column.width ?? 120}px, ${column.share ?? 1}fr)`).join(" ")}`);
+            element.style.setProperty("--columns",
+                `${canSelect ? "34px " : ""}${columns.map((column) => `minmax(${column.width ?? 120}px, ${column.share ?? 1}fr)`).join(" ")}`);
             element.style.setProperty("--least", `${columns.reduce((sum, column) => sum + (column.width ?? 120), canSelect ? 34 : 0)}px`);
             put(head, canSelect && h("div", { role: "columnheader" }, h("span", { class: "sr" }, "Selected")), columns.map((column) => h("div", {
-                role: "columnheader", class: column.class, "aria-sort": sort.replace(/^-/, "") === column.name ? (sort.startsWith("-") ? "descending" : "ascending") : undefined,
-            }, column.canSort && onsort ? h("button", { type: "button", class: "sort", onclick: () => onsort(sort === column.name ? `-${column.name}` : sort === `-${column.name}` ? "" : column.name) }, column.title,
+                role: "columnheader", class: column.class, "aria-sort": sort.replace(/^-/, "") === column.name ? (sort.startsWith("-")
+                    ? "descending" : "ascending") : undefined,
+            }, column.canSort && onsort ? h("button", { type: "button", class: "sort", onclick: () => onsort(sort === column.name
+                ? `-${column.name}` : sort === `-${column.name}` ? "" : column.name) }, column.title,
                 sort.replace(/^-/, "") === column.name && icon(sort.startsWith("-") ? "arrow-down" : "arrow-up")) : column.title)));
             draw(true);
         },

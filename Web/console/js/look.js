@@ -9,9 +9,12 @@ import { button, field, select } from "./ui.js";
 export function lookForm({ user = "", db, databases }, onlook, { signal } = {}) {
     const list = h("datalist", { id: uniqueID("accounts") });
     accounts({ signal }).then((emails) => put(list, emails.map((email) => h("option", { value: email }))), () => {});
-    const input = h("input", { type: "text", list: list.id, value: user, placeholder: "e-mail or user record name", spellcheck: "false", autocomplete: "off", "data-filter": "" });
+    const input = h("input", { type: "text", list: list.id, value: user, placeholder: "e-mail or user record name", spellcheck: "false",
+        autocomplete: "off", "data-filter": "" });
     const choice = databases && select(databases, db);
-    return h("form", { class: "card", onsubmit: (event) => { event.preventDefault(); if (input.value.trim()) onlook({ user: input.value.trim(), ...(choice ? { db: choice.value } : {}) }); } }, list,
-        h("div", { class: "form-row" }, field("User", input), choice && field("Database", choice), button("Look", undefined, { kind: "main", type: "submit", symbol: "eye" })),
+    return h("form", { class: "card", onsubmit: (event) => { event.preventDefault();
+        if (input.value.trim()) onlook({ user: input.value.trim(), ...(choice ? { db: choice.value } : {}) }); } }, list,
+        h("div", { class: "form-row" }, field("User", input), choice && field("Database", choice),
+            button("Look", undefined, { kind: "main", type: "submit", symbol: "eye" })),
         h("p", { class: "hint" }, "Each look at a user's data is written to the ", h("a", { href: href("audit") }, "audit log"), "."));
 }

@@ -25,7 +25,8 @@ export const operators = {
 /// The operators that a type of field has.
 export function operatorsOf(type, isList) {
     if (isList) return ["CONTAINS", "IN"];
-    return { STRING: ["=", "!=", "BEGINSWITH", "CONTAINS", "IN", "<", "<=", ">", ">="], LOCATION: ["NEAR"], REFERENCE: ["=", "!=", "IN"], ASSET: [], BYTES: ["=", "!="] }[type]
+    return { STRING: ["=", "!=", "BEGINSWITH", "CONTAINS", "IN", "<", "<=", ">", ">="], LOCATION: ["NEAR"], REFERENCE: ["=", "!=", "IN"],
+        ASSET: [], BYTES: ["=", "!="] }[type]
         ?? ["=", "!=", "<", "<=", ">", ">=", "IN"];
 }
 
@@ -43,7 +44,8 @@ function tokens(text) {
         const quoted = double ?? single;
         if (quoted !== undefined) list.push({ kind: "text", value: quoted.replace(/\\(.)/g, "$1"), at });
         else if (numeral !== undefined) list.push({ kind: "number", value: Number(numeral), at });
-        else if (sign !== undefined) list.push({ kind: "sign", value: { "==": "=", "<>": "!=", "=<": "<=", "=>": ">=", "&&": "AND" }[sign] ?? sign, at });
+        else if (sign !== undefined) list.push({ kind: "sign", value: { "==": "=", "<>": "!=", "=<": "<=", "=>": ">=", "&&": "AND" }[sign]
+            ?? sign, at });
         else list.push({ kind: "name", value: name, at });
         at += whole.length;
     }
@@ -138,14 +140,19 @@ export function parse(text) {
     return conditions;
 }
 
-const quote = (value) => (Array.isArray(value) ? `{${value.map(quote).join(", ")}}` : typeof value === "number" ? String(value) : `"${String(value).replace(/["\\]/g, "\\$&")}"`);
+const quote = (value) => (Array.isArray(value) ? `{${value.map(quote).join(", ")}}` : typeof value === "number" ? String(value)
+    : `"${String(value).replace(/["\\]/g, "\\$&")}"`);
 
 /// Writes conditions as a predicate.
-export const print = (conditions) => conditions.map(({ field, operator, value, isNot }) => `${isNot ? "NOT " : ""}${field} ${operator} ${quote(value)}`).join(" AND ");
+export const print = (conditions) => conditions.map(({ field, operator, value,
+    isNot }) => `${isNot ? "NOT " : ""}${field} ${operator} ${quote(value)}`).join(" AND ");
 
-const systemNames = { recordName: "___recordID", recordID: "___recordID", creationDate: "___createTime", createdTimestamp: "___createTime", modificationDate: "___modTime",
-    modifiedTimestamp: "___modTime", creatorUserRecordID: "___createdBy", lastModifiedUserRecordID: "___modifiedBy", parent: "___parent", share: "___share" };
-const systemTypes = { ___recordID: "REFERENCE", ___createTime: "TIMESTAMP", ___modTime: "TIMESTAMP", ___createdBy: "REFERENCE", ___modifiedBy: "REFERENCE", ___parent: "REFERENCE", ___share: "REFERENCE" };
+const systemNames = { recordName: "___recordID", recordID: "___recordID", creationDate: "___createTime", createdTimestamp: "___createTime",
+    modificationDate: "___modTime",
+    modifiedTimestamp: "___modTime", creatorUserRecordID: "___createdBy", lastModifiedUserRecordID: "___modifiedBy", parent: "___parent",
+        share: "___share" };
+const systemTypes = { ___recordID: "REFERENCE", ___createTime: "TIMESTAMP", ___modTime: "TIMESTAMP", ___createdBy: "REFERENCE",
+    ___modifiedBy: "REFERENCE", ___parent: "REFERENCE", ___share: "REFERENCE" };
 
 /// The name of a field in a schema.
 export const schemaName = (field) => systemNames[field] ?? field;
@@ -181,7 +188,8 @@ export function filters(conditions, fields) {
         const many = () => ({ value: [value].flat().map((single) => filterValue(single, type)), type: `${type ?? "STRING"}_LIST` });
         if (operator === "NEAR") {
             const [latitude, longitude, metres = 1000] = [value].flat();
-            if (isNot || typeof latitude !== "number" || typeof longitude !== "number") throw new PredicateError(`A place is: ${field} NEAR {latitude, longitude, metres}`);
+            if (isNot || typeof latitude !== "number"
+                || typeof longitude !== "number") throw new PredicateError(`A place is: ${field} NEAR {latitude, longitude, metres}`);
             return { fieldName, comparator: "NEAR", fieldValue: { value: { latitude, longitude }, type: "LOCATION" }, distance: metres };
         }
         if (operator === "CONTAINS") {
@@ -189,11 +197,13 @@ export function filters(conditions, fields) {
                 if (isNot) throw new PredicateError(`${field} is no list: a search for words has no NOT`);
                 return { fieldName, comparator: "CONTAINS_ALL_TOKENS", fieldValue: { value: String(value), type: "STRING" } };
             }
-            return Array.isArray(value) ? { fieldName, comparator: `${not}LIST_CONTAINS_ALL`, fieldValue: many() } : { fieldName, comparator: `${not}LIST_CONTAINS`, fieldValue: one(value) };
+            return Array.isArray(value) ? { fieldName, comparator: `${not}LIST_CONTAINS_ALL`, fieldValue: many() }
+                : { fieldName, comparator: `${not}LIST_CONTAINS`, fieldValue: one(value) };
         }
         if (operator === "IN") return { fieldName, comparator: known?.isList ? `${not}LIST_CONTAINS_ANY` : `${not}IN`, fieldValue: many() };
         if (Array.isArray(value)) throw new PredicateError(`${operator} compares with one value, and IN with a list`);
-        if (operator === "BEGINSWITH") return { fieldName, comparator: `${not}${known?.isList ? "LIST_MEMBER_" : ""}BEGINS_WITH`, fieldValue: one(value) };
+        if (operator === "BEGINSWITH") return { fieldName, comparator: `${not}${known?.isList ? "LIST_MEMBER_" : ""}BEGINS_WITH`,
+            fieldValue: one(value) };
         const turned = isNot ? { "=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">" }[operator] : operator;
         return { fieldName, comparator: operators[turned].comparator, fieldValue: one(value) };
     });

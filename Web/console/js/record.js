@@ -16,7 +16,8 @@ export function openRecord(place, what) {
     const controller = new AbortController();
     let record = what.known ?? null;
     const handle = { close: () => controller.abort(), edit: undefined };
-    const head = (title, ...actions) => h("header", { class: "panel-head" }, h("h2", { class: "grow" }, title), actions, iconButton("x", "Close", what.onclose));
+    const head = (title, ...actions) => h("header", { class: "panel-head" }, h("h2", { class: "grow" }, title), actions,
+        iconButton("x", "Close", what.onclose));
 
     if (what.isNew) form(null);
     else read();
@@ -28,7 +29,8 @@ export function openRecord(place, what) {
         try {
             record = await lookup(what.of, what.name, what.zone, { signal: controller.signal });
             if (record) show();
-            else put(place, head(what.name), h("div", { class: "panel-body" }, empty("No such record", `${what.zone} has no record of this name. It may have been deleted, or never saved.`)));
+            else put(place, head(what.name), h("div", { class: "panel-body" }, empty("No such record",
+                `${what.zone} has no record of this name. It may have been deleted, or never saved.`)));
         } catch (error) {
             if (error.name !== "AbortError") put(place, head(what.name), h("div", { class: "panel-body" }, problem(error)));
         }
@@ -37,7 +39,8 @@ export function openRecord(place, what) {
     function show() {
         const type = what.schema.types.find((one) => one.name === record.recordType);
         const has = (name) => record.fields?.[name]?.value != null;
-        const names = [...new Set([...inOrder((type?.fields ?? []).filter((one) => !one.isSystem)).map((one) => one.name), ...Object.keys(record.fields ?? {})])].sort((one, other) => has(other) - has(one));
+        const names = [...new Set([...inOrder((type?.fields ?? []).filter((one) => !one.isSystem)).map((one) => one.name),
+            ...Object.keys(record.fields ?? {})])].sort((one, other) => has(other) - has(one));
         const canEdit = what.canModify && type && isAsked(type);
         handle.edit = canEdit ? () => form(record) : undefined;
         const zone = record.zoneID?.zoneName;
@@ -47,20 +50,27 @@ export function openRecord(place, what) {
             ["Fields", () => h("dl", { class: "record-fields" }, names.map((name) => {
                 const definition = type?.fields.find((one) => one.name === name);
                 const held = record.fields?.[name];
-                return h("div", {}, h("dt", {}, name, h("span", { class: "faint" }, definition ? wireType(definition).toLowerCase().replace("_list", " list") : held?.type)), h("dd", {}, full(held, (name, target) => what.link(name, target ?? zone))));
+                return h("div", {}, h("dt", {}, name, h("span", { class: "faint" }, definition
+                    ? wireType(definition).toLowerCase().replace("_list", " list") : held?.type)),
+                    h("dd", {}, full(held, (name, target) => what.link(name, target ?? zone))));
             }))],
             ["About", () => pairs([
-                ["Zone", zone], ["Owner", record.zoneID?.ownerRecordName && id(record.zoneID.ownerRecordName)], ["Change tag", record.recordChangeTag && id(record.recordChangeTag)],
+                ["Zone", zone], ["Owner", record.zoneID?.ownerRecordName && id(record.zoneID.ownerRecordName)],
+                    ["Change tag", record.recordChangeTag && id(record.recordChangeTag)],
                 ["Created", record.created && h("span", { class: "row" }, time(record.created.timestamp), id(record.created.userRecordName))],
                 ["Modified", record.modified && h("span", { class: "row" }, time(record.modified.timestamp), id(record.modified.userRecordName))],
                 ["By device", record.modified?.deviceID && id(record.modified.deviceID)],
                 ["Parent", record.parent && h("a", { href: what.link(record.parent.recordName, zone) }, record.parent.recordName)],
-                ["Share", record.share && h("a", { href: what.isPrivate ? here("shares", { user: what.of.user, zone, record: record.recordName }) : "#" }, record.share.recordName ?? "shared")],
+                ["Share", record.share && h("a", { href: what.isPrivate ? here("shares", { user: what.of.user, zone,
+                    record: record.recordName }) : "#" }, record.share.recordName ?? "shared")],
                 ["Requests", h("a", { href: here("logs", { zone }) }, "Requests about this zone")],
-                ...(what.isPrivate ? [["Who sees it", h("a", { href: here("shares", { user: what.of.user, zone, record: record.recordName }) }, "Participants, and why")]] : [["Who may do what", h("a", { href: here("roles", { record: record.recordName }) }, "Ask the roles")]]),
+                ...(what.isPrivate ? [["Who sees it", h("a", { href: here("shares", { user: what.of.user, zone,
+                    record: record.recordName }) }, "Participants, and why")]]
+                    : [["Who may do what", h("a", { href: here("roles", { record: record.recordName }) }, "Ask the roles")]]),
             ])],
             ["JSON", () => code(JSON.stringify(record, null, 2), { language: "JSON" })],
-            ["Code", () => h("div", { class: "stack" }, ofRecord({ ...what.of, record }).map(([title, line]) => h("div", { class: "stack tight" }, h("h3", {}, title), code(line, { language: title }))))],
+            ["Code", () => h("div", { class: "stack" }, ofRecord({ ...what.of, record }).map(([title, line]) => h("div",
+                { class: "stack tight" }, h("h3", {}, title), code(line, { language: title }))))],
         ])));
     }
 
@@ -75,9 +85,12 @@ export function openRecord(place, what) {
         const trouble = h("div", {});
         const save = button(before ? "Save" : "Create", undefined, { kind: "main", type: "submit" });
         const element = h("form", { class: "panel-body form", novalidate: true, onsubmit: (event) => { event.preventDefault(); submit(); } },
-            !before && h("div", { class: "form-row" }, field("Record name", name), what.isPrivate && field("Zone", zone)), editors.map(([, one]) => one.element), trouble,
-            h("div", { class: "actions end sticky" }, authorLine(what.of), h("span", { class: "grow" }), button("Cancel", () => (before ? show() : what.onclose())), save));
-        put(place, head(before ? h("span", { class: "row" }, "Edit ", h("span", { class: "mono" }, before.recordName)) : `New ${type.name}`), element);
+            !before && h("div", { class: "form-row" }, field("Record name", name), what.isPrivate && field("Zone", zone)),
+                editors.map(([, one]) => one.element), trouble,
+            h("div", { class: "actions end sticky" }, authorLine(what.of), h("span", { class: "grow" }),
+                button("Cancel", () => (before ? show() : what.onclose())), save));
+        put(place, head(before ? h("span", { class: "row" }, "Edit ", h("span", { class: "mono" }, before.recordName))
+            : `New ${type.name}`), element);
         element.querySelector("input:not([type=hidden]), textarea")?.focus();
 
         async function submit() {
@@ -94,15 +107,19 @@ export function openRecord(place, what) {
                     return;
                 }
                 const held = before?.fields?.[definition.name]?.value ?? null;
-                if (value !== undefined && JSON.stringify(value) !== JSON.stringify(held)) changed[definition.name] = { value, ...(value === null ? {} : { type: wireType(definition) }) };
+                if (value !== undefined && JSON.stringify(value) !== JSON.stringify(held)) changed[definition.name] = { value,
+                    ...(value === null ? {} : { type: wireType(definition) }) };
             }
             if (before && Object.keys(changed).length === 0) return show();
             const of = await withAuthor(what.of);
             if (!of) return undefined;
             save.disabled = true;
             try {
-                await send(of, before ? { operationType: "update", record: { recordName: before.recordName, recordType: before.recordType, recordChangeTag: before.recordChangeTag, fields: changed } }
-                    : { operationType: "create", record: { ...(name.value.trim() ? { recordName: name.value.trim() } : {}), recordType: type.name, fields: changed } }, before?.zoneID?.zoneName ?? (what.isPrivate ? zone.value.trim() : undefined), before, changed);
+                await send(of, before ? { operationType: "update", record: { recordName: before.recordName, recordType: before.recordType,
+                    recordChangeTag: before.recordChangeTag, fields: changed } }
+                    : { operationType: "create", record: { ...(name.value.trim() ? { recordName: name.value.trim() } : {}),
+                        recordType: type.name, fields: changed } }, before?.zoneID?.zoneName ?? (what.isPrivate ? zone.value.trim()
+                        : undefined), before, changed);
             } catch (error) {
                 put(trouble, problem(error));
                 trouble.scrollIntoView({ block: "nearest" });
@@ -116,7 +133,8 @@ export function openRecord(place, what) {
     async function send(of, operation, zone, before, changed) {
         const [answer] = await modify(of, [operation], zone);
         if (answer.serverErrorCode === "CONFLICT" && before) return conflict(of, before, changed);
-        if (answer.serverErrorCode) throw { reason: answer.reason, code: answer.serverErrorCode, remedy: answer.nacre?.remedy, field: answer.nacre?.field };
+        if (answer.serverErrorCode) throw { reason: answer.reason, code: answer.serverErrorCode, remedy: answer.nacre?.remedy,
+            field: answer.nacre?.field };
         record = answer;
         what.onsaved(answer);
         show();
@@ -129,9 +147,11 @@ export function openRecord(place, what) {
         try {
             const fields = before && Object.fromEntries(Object.keys(changed).map((name) => [name, before.fields?.[name] ?? { value: null }]));
             const [answer] = await modify(of, [before
-                ? { operationType: "update", record: { recordName: saved.recordName, recordType: saved.recordType, recordChangeTag: saved.recordChangeTag, fields } }
+                ? { operationType: "update", record: { recordName: saved.recordName, recordType: saved.recordType,
+                    recordChangeTag: saved.recordChangeTag, fields } }
                 : { operationType: "delete", record: { recordName: saved.recordName, recordChangeTag: saved.recordChangeTag } }], zone);
-            if (answer.serverErrorCode) throw { reason: answer.serverErrorCode === "CONFLICT" ? "Somebody has changed the record since: nothing was undone." : answer.reason };
+            if (answer.serverErrorCode) throw { reason: answer.serverErrorCode === "CONFLICT"
+                ? "Somebody has changed the record since: nothing was undone." : answer.reason };
             toast("Undone", { tone: "good" });
             if (!before) return what.ondeleted(saved);
             what.onsaved(answer);
@@ -149,12 +169,20 @@ export function openRecord(place, what) {
     async function conflict(of, before, changed) {
         const theirs = await lookup(what.of, before.recordName, before.zoneID?.zoneName);
         const choice = await dialog("The record was changed meanwhile", (close) => h("div", { class: "stack" },
-            theirs ? h("p", {}, `Since you opened it, ${theirs.modified?.userRecordName ?? "somebody"} saved version ${theirs.recordChangeTag}; yours began from ${before.recordChangeTag}.`) : h("p", {}, "Since you opened it, it was deleted."),
-            h("div", { class: "table-wrap" }, h("table", {}, h("thead", {}, h("tr", {}, ["Field", "When you opened it", "On the server now", "Yours"].map((title) => h("th", { scope: "col" }, title)))),
-                h("tbody", {}, [...new Set([...Object.keys(changed), ...Object.keys(theirs?.fields ?? {}).filter((name) => JSON.stringify(theirs.fields[name]) !== JSON.stringify(before.fields?.[name]))])].map((name) => h("tr", {},
-                    h("th", { scope: "row" }, name), h("td", {}, text(before.fields?.[name])), h("td", { class: theirs && text(theirs.fields?.[name]) !== text(before.fields?.[name]) ? "differs" : "" }, text(theirs?.fields?.[name])),
-                    h("td", { class: changed[name] ? "differs" : "" }, changed[name] ? text(changed[name]) : h("span", { class: "faint" }, "unchanged"))))))),
-            h("div", { class: "actions end" }, button("Keep the server's", () => close("theirs")), theirs && button("Put my changes on it", () => close("mine"), { kind: "main" }))), { className: "wide" });
+            theirs ? h("p", {}, `Since you opened it, ${theirs.modified?.userRecordName ?? "somebody"} saved version ${theirs.recordChangeTag}; yours began from ${before.recordChangeTag}.`)
+                : h("p", {}, "Since you opened it, it was deleted."),
+            h("div", { class: "table-wrap" }, h("table", {}, h("thead", {}, h("tr", {}, ["Field", "When you opened it",
+                "On the server now", "Yours"].map((title) => h("th", { scope: "col" }, title)))),
+                h("tbody", {}, [...new Set([...Object.keys(changed), ...Object.keys(theirs?.fields
+                    ?? {}).filter((name) => JSON.stringify(theirs.fields[name]) !== JSON.stringify(before.fields?.[name]))])].map((name) => h("tr",
+                    {},
+                    h("th", { scope: "row" }, name), h("td", {}, text(before.fields?.[name])),
+                        h("td", { class: theirs && text(theirs.fields?.[name]) !== text(before.fields?.[name]) ? "differs" : "" },
+                        text(theirs?.fields?.[name])),
+                    h("td", { class: changed[name] ? "differs" : "" },
+                        changed[name] ? text(changed[name]) : h("span", { class: "faint" }, "unchanged"))))))),
+            h("div", { class: "actions end" }, button("Keep the server's", () => close("theirs")),
+                theirs && button("Put my changes on it", () => close("mine"), { kind: "main" }))), { className: "wide" });
         if (!choice) return;
         record = theirs;
         if (choice === "theirs") {
@@ -163,17 +191,22 @@ export function openRecord(place, what) {
             show();
             return;
         }
-        await send(of, { operationType: "update", record: { recordName: theirs.recordName, recordType: theirs.recordType, recordChangeTag: theirs.recordChangeTag, fields: changed } }, theirs.zoneID?.zoneName, theirs, changed);
+        await send(of, { operationType: "update", record: { recordName: theirs.recordName, recordType: theirs.recordType,
+            recordChangeTag: theirs.recordChangeTag, fields: changed } }, theirs.zoneID?.zoneName, theirs, changed);
     }
 
     async function remove() {
         const isSealed = Object.values(record.fields ?? {}).some((held) => held.isEncrypted || held.type?.startsWith("ASSET"));
-        if (!await askToDestroy({ title: `Delete ${record.recordName}?`, confirm: "Delete", text: isSealed ? "Apps hear of it at once. It has files or sealed values, which an undo does not bring back." : "Apps hear of it at once. You can undo it right after." })) return;
+        if (!await askToDestroy({ title: `Delete ${record.recordName}?`, confirm: "Delete",
+            text: isSealed ? "Apps hear of it at once. It has files or sealed values, which an undo does not bring back."
+            : "Apps hear of it at once. You can undo it right after." })) return;
         const of = await withAuthor(what.of);
         if (!of) return;
         try {
-            const [answer] = await modify(of, [{ operationType: "delete", record: { recordName: record.recordName, recordChangeTag: record.recordChangeTag } }], record.zoneID?.zoneName);
-            if (answer.serverErrorCode) throw { reason: answer.reason, remedy: answer.serverErrorCode === "CONFLICT" ? "Open it again to see the newest version." : answer.nacre?.remedy };
+            const [answer] = await modify(of, [{ operationType: "delete", record: { recordName: record.recordName,
+                recordChangeTag: record.recordChangeTag } }], record.zoneID?.zoneName);
+            if (answer.serverErrorCode) throw { reason: answer.reason,
+                remedy: answer.serverErrorCode === "CONFLICT" ? "Open it again to see the newest version." : answer.nacre?.remedy };
             toast("Deleted", { tone: "good", action: { title: "Undo", run: () => what.restore([record]) } });
             what.ondeleted(record);
         } catch (error) {

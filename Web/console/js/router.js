@@ -8,7 +8,8 @@ export function parse(fragment) {
     const parts = path.split("/").filter(Boolean).map(decode);
     const query = Object.fromEntries(new URLSearchParams(search));
     if (parts[0] === "c" && parts.length >= 3) {
-        return { container: parts[1], environment: parts[2] === "production" ? "production" : "development", path: parts[3] ?? "records", rest: parts.slice(4), query };
+        return { container: parts[1], environment: parts[2] === "production" ? "production" : "development", path: parts[3] ?? "records",
+            rest: parts.slice(4), query };
     }
     return { path: (parts[0] === "server" ? parts[1] : parts[0]) ?? "home", rest: parts.slice(2), query };
 }

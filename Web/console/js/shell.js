@@ -30,7 +30,8 @@ export function dialog(title, content, { className = "" } = {}) {
 export async function ask({ title, text, confirm = "Continue", isDanger = false, typed, details }) {
     return (await dialog(title, (close) => {
         const go = button(confirm, undefined, { kind: isDanger ? "danger" : "main", type: "submit" });
-        const input = typed && h("input", { type: "text", autocomplete: "off", spellcheck: "false", autofocus: true, oninput: () => { go.disabled = input.value !== typed; } });
+        const input = typed && h("input", { type: "text", autocomplete: "off", spellcheck: "false", autofocus: true,
+            oninput: () => { go.disabled = input.value !== typed; } });
         go.disabled = Boolean(typed);
         return h("form", { method: "dialog", onsubmit: (event) => { event.preventDefault(); if (!go.disabled) close(true); } },
             text && h("p", {}, text), details, typed && field(`Type ${typed} to confirm`, input),
@@ -47,13 +48,15 @@ export function askToDestroy({ title, text, confirm, details }) {
 /// Says something for a few seconds; `action` is `{ title, run }`.
 export function toast(text, { tone = "", action, seconds = action ? 10 : 4 } = {}) {
     const element = h("div", { class: `toast ${tone}`, role: tone === "bad" ? "alert" : "status" }, h("span", {}, text),
-        action && button(action.title, () => { element.remove(); action.run(); }, { kind: "quiet" }), iconButton("x", "Dismiss", () => element.remove()));
+        action && button(action.title, () => { element.remove(); action.run(); }, { kind: "quiet" }),
+            iconButton("x", "Dismiss", () => element.remove()));
     document.getElementById("toasts")?.append(element);
     setTimeout(() => element.remove(), seconds * 1000);
 }
 
 /// A toast with what the server refused.
-export const toastError = (error) => error.name !== "AbortError" && toast([error.reason ?? error.message, error.remedy].filter(Boolean).join(" "), { tone: "bad", seconds: 10 });
+export const toastError = (error) => error.name !== "AbortError" && toast([error.reason ?? error.message,
+    error.remedy].filter(Boolean).join(" "), { tone: "bad", seconds: 10 });
 
 // MARK: Palette and sheet
 
@@ -63,12 +66,15 @@ export const commands = { ofPage: [] };
 function palette() {
     const place = store.place.get();
     const list = [
-        ...pages.filter((page) => !page.isHidden).map((page) => ({ title: page.title, hint: page.group || "Go to", symbol: page.icon, run: () => go(page.isOfServer ? href(page.path) : here(page.path)) })),
+        ...pages.filter((page) => !page.isHidden).map((page) => ({ title: page.title, hint: page.group || "Go to", symbol: page.icon,
+            run: () => go(page.isOfServer ? href(page.path) : here(page.path)) })),
         ...store.containers.get().flatMap(({ name }) => ["development", "production"].map((environment) => (
             { title: name, hint: environment, symbol: "box", run: () => go(href(placePage(), {}, { container: name, environment })) }))),
         ...commands.ofPage,
-        ...["system", "light", "dark"].map((theme) => ({ title: `Theme: ${theme}`, hint: "Appearance", symbol: "sun", run: () => store.theme.set(theme) })),
-        { title: store.isUTC.get() ? "Times in local time" : "Times in UTC", hint: "Appearance", symbol: "clock", run: () => { store.isUTC.set(!store.isUTC.get()); show(); } },
+        ...["system", "light", "dark"].map((theme) => ({ title: `Theme: ${theme}`, hint: "Appearance", symbol: "sun",
+            run: () => store.theme.set(theme) })),
+        { title: store.isUTC.get() ? "Times in local time" : "Times in UTC", hint: "Appearance", symbol: "clock",
+            run: () => { store.isUTC.set(!store.isUTC.get()); show(); } },
         { title: "Copy link to this page", hint: "Share", symbol: "link", run: () => copy(location.href) },
         { title: "Keyboard", hint: "Help", symbol: "keyboard", run: sheet },
         { title: "Sign out", hint: place.container, symbol: "log-out", run: signOut },
@@ -79,7 +85,8 @@ function palette() {
         const listID = uniqueID("list");
         const options = h("ul", { role: "listbox", id: listID, "aria-label": "Commands" });
         const input = h("input", {
-            type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": listID, "aria-label": "Page, container or command", placeholder: "Page, container or command",
+            type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": listID, "aria-label": "Page, container or command",
+                placeholder: "Page, container or command",
             autocomplete: "off", spellcheck: "false", autofocus: true, oninput: () => { at = 0; draw(); },
             onkeydown: (event) => {
                 const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -100,7 +107,8 @@ function palette() {
         function draw() {
             const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
             found = list.filter((one) => words.every((word) => `${one.title} ${one.hint}`.toLowerCase().includes(word))).slice(0, 40);
-            put(options, found.map((one, index) => h("li", { role: "option", id: `${listID}-${index}`, "aria-selected": String(index === at), onclick: () => run(one) },
+            put(options, found.map((one, index) => h("li", { role: "option", id: `${listID}-${index}`,
+                "aria-selected": String(index === at), onclick: () => run(one) },
                 icon(one.symbol), h("span", {}, one.title), h("span", { class: "faint" }, one.hint))));
             input.setAttribute("aria-activedescendant", found[at] ? `${listID}-${at}` : "");
             options.children[at]?.scrollIntoView({ block: "nearest" });
@@ -111,9 +119,11 @@ function palette() {
 }
 
 function sheet() {
-    const rows = [["Ctrl K", "Go to any page, container or command"], ["/", "Filter"], ["j  k  ↓ ↑", "Next and previous row"], ["Enter", "Open"], ["x", "Select the row"],
+    const rows = [["Ctrl K", "Go to any page, container or command"], ["/", "Filter"], ["j  k  ↓ ↑", "Next and previous row"],
+        ["Enter", "Open"], ["x", "Select the row"],
         ["e", "Edit"], ["Esc", "Close"], ["?", "This sheet"], ...pages.filter((page) => page.keys).map((page) => [`g ${page.keys}`, page.title])];
-    dialog("Keyboard", () => h("dl", { class: "keys" }, rows.map(([keys, text]) => h("div", {}, h("dt", {}, keys.split(" ").filter(Boolean).map((key) => h("kbd", {}, key))), h("dd", {}, text)))));
+    dialog("Keyboard", () => h("dl", { class: "keys" }, rows.map(([keys, text]) => h("div", {},
+        h("dt", {}, keys.split(" ").filter(Boolean).map((key) => h("kbd", {}, key))), h("dd", {}, text)))));
 }
 
 let isAfterG = false;
@@ -123,7 +133,8 @@ function onKey(event) {
         if (store.session.get() && !document.querySelector("dialog[open]")) palette();
         return;
     }
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || document.querySelector("dialog[open]") || !store.session.get()) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || document.querySelector("dialog[open]")
+        || !store.session.get()) return;
     if (event.target.closest("input, textarea, select, [contenteditable]") && event.target.type !== "checkbox") return;
     if (isAfterG) {
         isAfterG = false;
@@ -156,9 +167,11 @@ function drawFrame() {
         h("a", { class: "skip", href: "#main", onclick: (event) => { event.preventDefault(); main.focus(); } }, "Skip to content"),
         h("header", { class: "top" },
             h("a", { class: "brand", href: href("home") }, mark(), h("span", {}, "Nacre")),
-            h("button", { type: "button", class: "icon-button menu", "aria-label": "Pages", "aria-expanded": "false", "aria-controls": "side", onclick: (event) => openMenu(event.currentTarget.getAttribute("aria-expanded") !== "true") }, icon("menu")),
+            h("button", { type: "button", class: "icon-button menu", "aria-label": "Pages", "aria-expanded": "false",
+                "aria-controls": "side", onclick: (event) => openMenu(event.currentTarget.getAttribute("aria-expanded") !== "true") }, icon("menu")),
             bar,
-            h("button", { type: "button", class: "find", "aria-label": "Go to", onclick: palette }, icon("search"), h("span", {}, "Go to"), h("kbd", {}, "Ctrl K")),
+            h("button", { type: "button", class: "find", "aria-label": "Go to", onclick: palette }, icon("search"), h("span", {}, "Go to"),
+                h("kbd", {}, "Ctrl K")),
             iconButton("keyboard", "Keyboard", sheet, { class: "icon-button wide-only" }),
             iconButton("sun", "Theme", nextTheme),
             iconButton("log-out", "Sign out", signOut)),
@@ -212,7 +225,8 @@ function drawNavigation(current) {
     put(nav, groups.map((group) => [
         group && h("h2", {}, group),
         h("ul", {}, pages.filter((page) => page.group === group && !page.isHidden).map((page) => h("li", {}, h("a", {
-            href: page.isOfServer ? href(page.path) : here(page.path), "aria-current": page.path === marked ? "page" : undefined, title: page.keys ? `g ${page.keys}` : undefined,
+            href: page.isOfServer ? href(page.path) : here(page.path), "aria-current": page.path === marked ? "page" : undefined,
+                title: page.keys ? `g ${page.keys}` : undefined,
         }, icon(page.icon), page.title)))),
     ]));
     put(document.getElementById("version"), store.server.get() ? `Nacre ${store.server.get().version}` : "");
@@ -254,7 +268,8 @@ async function show(isUpdate = false) {
     put(main, view);
     main.scrollTop = 0;
     if (!page) {
-        put(view, h("div", { class: "empty" }, h("h1", { tabindex: "-1" }, "No such page"), h("p", {}, location.hash), h("a", { class: "button", href: href("home") }, "Home")));
+        put(view, h("div", { class: "empty" }, h("h1", { tabindex: "-1" }, "No such page"), h("p", {}, location.hash),
+            h("a", { class: "button", href: href("home") }, "Home")));
         return;
     }
     try {
@@ -306,7 +321,8 @@ function signInPage(error) {
     drawnBar = "";
     document.title = "Sign in · Nacre";
     document.documentElement.dataset.environment = "";
-    document.body.replaceChildren(h("main", { class: "sign-in" }, h("div", { class: "sign-in-card" }, h("img", { src: "favicon.svg", alt: "", width: "44", height: "44" }), h("h1", {}, "Nacre console"),
+    document.body.replaceChildren(h("main", { class: "sign-in" }, h("div", { class: "sign-in-card" }, h("img", { src: "favicon.svg",
+        alt: "", width: "44", height: "44" }), h("h1", {}, "Nacre console"),
         error && problem(error),
         h("p", {}, "Open the console by a link that is good once, for half an hour. Where the server runs, this prints one:"),
         code("nacre console"), h("p", { class: "faint" }, "The link signs this browser in, and no other."))));
@@ -368,7 +384,8 @@ session.onEnd = () => {
 /// A fault of the console itself, with something to hand on.
 function report(error) {
     if (error?.name === "AbortError") return;
-    toast(`The console failed: ${error?.message ?? error}`, { tone: "bad", action: { title: "Copy report", run: () => copy(`${location.href.split("?")[0]}\n${navigator.userAgent}\n${error?.stack ?? error}`) } });
+    toast(`The console failed: ${error?.message ?? error}`, { tone: "bad", action: { title: "Copy report",
+        run: () => copy(`${location.href.split("?")[0]}\n${navigator.userAgent}\n${error?.stack ?? error}`) } });
 }
 
 addEventListener("error", (event) => report(event.error ?? event.message));

@@ -11,8 +11,10 @@ export function ofQuery(query) {
     const body = request({ ...query, limit: 100 });
     const near = conditions.filter((one) => one.operator === "NEAR");
     const others = conditions.filter((one) => one.operator !== "NEAR");
-    const format = [...(others.length ? [print(others)] : []), ...near.map((one) => `distanceToLocation:fromLocation:(${one.field}, %@) < ${one.value[2] ?? 1000}`)].join(" AND ");
-    const predicate = format === "" ? "NSPredicate(value: true)" : `NSPredicate(format: ${swift(format)}${near.map((one) => `, CLLocation(latitude: ${one.value[0]}, longitude: ${one.value[1]})`).join("")})`;
+    const format = [...(others.length ? [print(others)] : []),
+        ...near.map((one) => `distanceToLocation:fromLocation:(${one.field}, %@) < ${one.value[2] ?? 1000}`)].join(" AND ");
+    const predicate = format === "" ? "NSPredicate(value: true)"
+        : `NSPredicate(format: ${swift(format)}${near.map((one) => `, CLLocation(latitude: ${one.value[0]}, longitude: ${one.value[1]})`).join("")})`;
     const key = sort?.replace(/^-/, "");
     const zoneLine = zone && zone !== "*" && zone !== "_defaultZone" ? `, inZoneWith: CKRecordZone.ID(zoneName: ${swift(zone)})` : "";
     return [
@@ -28,9 +30,12 @@ export function ofQuery(query) {
             `curl -sS -H "Authorization: Bearer $CLOUDKIT_ACCOUNT_TOKEN" \\`,
             `    "$CLOUDKIT_SERVER_URL/database/1/${container}/${environment}/${database}/records/query" \\`,
             `    --data ${shell(JSON.stringify(body))}`].join("\n")],
-        ["nacre", ["nacre record query", `--container ${container} --environment ${environment} --database ${database}`, ...(zone && zone !== "*" ? [`--zone ${shell(zone)}`] : []),
+        ["nacre", ["nacre record query", `--container ${container} --environment ${environment} --database ${database}`,
+            ...(zone && zone !== "*" ? [`--zone ${shell(zone)}`] : []),
             ...(body.query.filterBy ?? []).map((filter) => `--filter ${shell(`${filter.fieldName ?? "*"} ${filter.comparator} ${filter.comparator === "NEAR"
-                ? `${filter.fieldValue.value.latitude},${filter.fieldValue.value.longitude},${filter.distance}` : typeof filter.fieldValue.value === "object" || filter.fieldValue.type === "TIMESTAMP" ? JSON.stringify(filter.fieldValue) : filter.fieldValue.value}`)}`),
+                ? `${filter.fieldValue.value.latitude},${filter.fieldValue.value.longitude},${filter.distance}`
+                    : typeof filter.fieldValue.value === "object" || filter.fieldValue.type === "TIMESTAMP"
+                    ? JSON.stringify(filter.fieldValue) : filter.fieldValue.value}`)}`),
             ...(sort ? [`--sort ${shell(`${schemaName(key)} ${sort.startsWith("-") ? "DESC" : "ASC"}`)}`] : []), shell(type)].join(" \\\n    ")],
     ];
 }
@@ -52,14 +57,17 @@ export function ofRecord({ container, environment, database, record }) {
             `curl -sS -H "Authorization: Bearer $CLOUDKIT_ACCOUNT_TOKEN" \\`,
             `    "$CLOUDKIT_SERVER_URL/database/1/${container}/${environment}/${database}/records/lookup" \\`,
             `    --data ${shell(JSON.stringify(body))}`].join("\n")],
-        ["nacre", ["nacre record get", `--container ${container} --environment ${environment} --database ${database}`, ...(isCustom ? [`--zone ${shell(zone)}`] : []), shell(record.recordName)].join(" \\\n    ")],
+        ["nacre", ["nacre record get", `--container ${container} --environment ${environment} --database ${database}`,
+            ...(isCustom ? [`--zone ${shell(zone)}`] : []), shell(record.recordName)].join(" \\\n    ")],
     ];
 }
 
 /// The lines that save a first record: for screens that are empty.
 export function firstRecord({ container, environment, url }) {
     return [
-        ["Swift", [`// The app asks this server: CLOUDKIT_SERVER_URL=${url}`, `let database = CKContainer(identifier: ${swift(container)}).privateCloudDatabase`, `let note = CKRecord(recordType: "Note")`, `note["text"] = "Hello"`, "try await database.save(note)"].join("\n")],
+        ["Swift", [`// The app asks this server: CLOUDKIT_SERVER_URL=${url}`,
+            `let database = CKContainer(identifier: ${swift(container)}).privateCloudDatabase`, `let note = CKRecord(recordType: "Note")`,
+            `note["text"] = "Hello"`, "try await database.save(note)"].join("\n")],
         ["nacre", `nacre up ${container}${environment === "production" ? " --environment production" : ""}\neval "$(nacre env)"\nnacre record put --type Note --set 'text=Hello' first`],
         ["curl", `eval "$(nacre env)"\ncurl -sS -H "Authorization: Bearer $CLOUDKIT_ACCOUNT_TOKEN" \\\n    "$CLOUDKIT_SERVER_URL/database/1/${container}/${environment}/private/records/modify" \\\n    --data '{"operations":[{"operationType":"create","record":{"recordType":"Note","fields":{"text":{"value":"Hello"}}}}]}'`],
     ];

@@ -31,7 +31,8 @@ export function elided(text, most = 22) {
 /// An ID that a click copies.
 export function id(text, most) {
     if (!text) return h("span", { class: "faint" }, "–");
-    return h("button", { type: "button", class: "id", title: `${text}: copy`, onclick: (event) => { event.stopPropagation(); copy(text, event.currentTarget); } },
+    return h("button", { type: "button", class: "id", title: `${text}: copy`,
+        onclick: (event) => { event.stopPropagation(); copy(text, event.currentTarget); } },
         elided(text, most), h("span", { class: "sr" }, " copy"));
 }
 
@@ -61,7 +62,8 @@ export function announce(text) {
 export function code(text, { label = "Copy", language = "" } = {}) {
     return h("div", { class: "code" },
         h("pre", { tabindex: "0", "aria-label": language || "Text" }, h("code", {}, text)),
-        h("button", { type: "button", class: "icon-button", "aria-label": label, title: label, onclick: (event) => copy(text, event.currentTarget) }, icon("copy")));
+        h("button", { type: "button", class: "icon-button", "aria-label": label, title: label,
+            onclick: (event) => copy(text, event.currentTarget) }, icon("copy")));
 }
 
 // MARK: Numbers and times
@@ -75,7 +77,8 @@ export const milliseconds = (value) => (typeof value === "number" ? value : Date
 export function ago(value) {
     const seconds = (milliseconds(value) - Date.now()) / 1000;
     const unit = units.find(([, size]) => Math.abs(seconds) >= size);
-    return unit ? relative.format(Math.round(seconds / unit[1]), unit[0]) : Math.abs(seconds) < 10 ? "now" : relative.format(Math.round(seconds), "second");
+    return unit ? relative.format(Math.round(seconds / unit[1]), unit[0]) : Math.abs(seconds) < 10 ? "now"
+        : relative.format(Math.round(seconds), "second");
 }
 
 export function absolute(value, isUTC = store.isUTC.get()) {
@@ -88,7 +91,8 @@ export function absolute(value, isUTC = store.isUTC.get()) {
 
 /// A time: relative, and absolute on hover. `isAbsolute` turns that around.
 export function time(value, { isAbsolute = false } = {}) {
-    if (value === undefined || value === null || value === "" || Number.isNaN(new Date(milliseconds(value)).getTime())) return h("span", { class: "faint" }, "–");
+    if (value === undefined || value === null || value === "" || Number.isNaN(new Date(milliseconds(value)).getTime())) return h("span",
+        { class: "faint" }, "–");
     const [shown, title] = isAbsolute ? [absolute(value), ago(value)] : [ago(value), absolute(value)];
     return h("time", { datetime: new Date(milliseconds(value)).toISOString(), title, class: "nowrap" }, shown);
 }
@@ -130,7 +134,8 @@ export function field(label, input, { hint, isWide } = {}) {
     if (!input.id) input.id = uniqueID("f");
     const hintID = hint && uniqueID("hint");
     if (hint) input.setAttribute("aria-describedby", hintID);
-    return h("div", { class: `field ${isWide ? "wide" : ""}` }, h("label", { for: input.id }, label), input, hint && h("p", { class: "hint", id: hintID }, hint));
+    return h("div", { class: `field ${isWide ? "wide" : ""}` }, h("label", { for: input.id }, label), input,
+        hint && h("p", { class: "hint", id: hintID }, hint));
 }
 
 export function select(options, value, onchange, props) {
@@ -144,7 +149,8 @@ export function select(options, value, onchange, props) {
 /// What an empty page says, with the lines that fill it: `lines` are `[label, text]`.
 export function empty(title, text, lines = [], actions = []) {
     return h("div", { class: "empty" }, h("h2", {}, title), text && h("p", {}, text),
-        lines.length > 0 && tabbed(lines.map(([label, line]) => [label, () => code(line, { language: label })])), actions.length > 0 && h("div", { class: "actions" }, actions));
+        lines.length > 0 && tabbed(lines.map(([label, line]) => [label, () => code(line, { language: label })])),
+            actions.length > 0 && h("div", { class: "actions" }, actions));
 }
 
 /// An error as the server says it: reason, remedy, code and request.
@@ -152,11 +158,13 @@ export function problem(error) {
     return h("div", { class: "problem", role: "alert" }, icon("triangle-alert"),
         h("div", {}, h("strong", {}, error.reason ?? error.message ?? String(error)),
             error.remedy && h("p", {}, error.remedy),
-            (error.code || error.requestID) && h("p", { class: "faint" }, [error.code, error.field && `field ${error.field}`].filter(Boolean).join(" · "), " ", error.requestID && id(error.requestID))));
+            (error.code || error.requestID) && h("p", { class: "faint" }, [error.code, error.field
+                && `field ${error.field}`].filter(Boolean).join(" · "), " ", error.requestID && id(error.requestID))));
 }
 
 /// Grey lines where something will be; they show after 200 ms.
-export const skeleton = (lines = 6) => h("div", { class: "skeleton", "aria-busy": "true", "aria-label": "Loading" }, Array.from({ length: lines }, () => h("div", {})));
+export const skeleton = (lines = 6) => h("div", { class: "skeleton", "aria-busy": "true", "aria-label": "Loading" },
+    Array.from({ length: lines }, () => h("div", {})));
 
 /// Shows what a promise brings, grey lines until then, and its error: `await load(view, () => api.get(…), (answer) => [nodes])`.
 export async function load(place, ask, show) {
@@ -218,7 +226,8 @@ export function table({ columns, rows, label, key = (row) => row, onopen, select
         const name = key(row);
         const element = h("tr", {
             tabindex: onopen ? "-1" : undefined, "aria-selected": current !== undefined && current === name ? "true" : undefined,
-            class: onopen ? "opens" : undefined, onclick: onopen && ((event) => !event.target.closest("a,button,input,label") && getSelection().isCollapsed && onopen(row)),
+            class: onopen ? "opens" : undefined, onclick: onopen && ((event) => !event.target.closest("a,button,input,label")
+                && getSelection().isCollapsed && onopen(row)),
         });
         element.row = row;
         if (selection) element.append(h("td", { class: "box" }, h("input", {
@@ -243,8 +252,10 @@ function roving(body, onopen) {
     if (first) first.tabIndex = 0;
     body.addEventListener("keydown", (event) => {
         const row = event.target.closest("tr");
-        if (!row || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-        const next = { ArrowDown: row.nextElementSibling, j: row.nextElementSibling, ArrowUp: row.previousElementSibling, k: row.previousElementSibling,
+        if (!row || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)
+            && event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+        const next = { ArrowDown: row.nextElementSibling, j: row.nextElementSibling, ArrowUp: row.previousElementSibling,
+            k: row.previousElementSibling,
             Home: body.rows[0], End: body.rows[body.rows.length - 1] }[event.key];
         if (next) {
             event.preventDefault();

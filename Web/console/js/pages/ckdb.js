@@ -15,7 +15,8 @@ function coloured(text) {
     let at = 0;
     for (const found of text.matchAll(words)) {
         nodes.push(text.slice(at, found.index));
-        nodes.push(h("span", { class: found[1] ? "k-text" : found[2] ? "k-note" : found[3] ? "k-word" : found[4] ? "k-type" : "k-option" }, found[0]));
+        nodes.push(h("span", { class: found[1] ? "k-text" : found[2] ? "k-note" : found[3] ? "k-word" : found[4] ? "k-type" : "k-option" },
+            found[0]));
         at = found.index + found[0].length;
     }
     return [...nodes, text.slice(at), "\n"];
@@ -32,31 +33,40 @@ export default {
         }, { symbol: "download" });
         let area;
         if (route.isProduction) {
-            put(view, header("Schema file", { sub: "Production's schema, to read. It changes by a deployment alone.", actions: [download, linkButton("Deploy", here("deploy"), { kind: "main", symbol: "rocket" })] }),
-                h("div", { class: "code" }, h("pre", { tabindex: "0", "aria-label": "Schema", class: "ckdb" }, coloured(original)), h("button", { type: "button", class: "icon-button", "aria-label": "Copy", onclick: (event) => copy(original, event.currentTarget) }, icon("copy"))), code(command));
+            put(view, header("Schema file", { sub: "Production's schema, to read. It changes by a deployment alone.", actions: [download,
+                linkButton("Deploy", here("deploy"), { kind: "main", symbol: "rocket" })] }),
+                h("div", { class: "code" }, h("pre", { tabindex: "0", "aria-label": "Schema", class: "ckdb" }, coloured(original)),
+                    h("button", { type: "button", class: "icon-button", "aria-label": "Copy",
+                    onclick: (event) => copy(original, event.currentTarget) }, icon("copy"))), code(command));
             return undefined;
         }
 
         const verdict = h("div", { class: "stack", "aria-live": "polite" });
         const behind = h("pre", { class: "ckdb", "aria-hidden": "true" });
         const numbers = h("pre", { class: "numbers", "aria-hidden": "true" });
-        area = h("textarea", { class: "ckdb", spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-label": "Schema in CloudKit's language", value: original, oninput: () => changed(),
+        area = h("textarea", { class: "ckdb", spellcheck: "false", autocomplete: "off", autocapitalize: "off",
+            "aria-label": "Schema in CloudKit's language", value: original, oninput: () => changed(),
             onscroll: () => { behind.scrollTop = numbers.scrollTop = area.scrollTop; behind.scrollLeft = area.scrollLeft; },
             onkeydown: (event) => {
                 // Tab leaves the field, as everywhere; Ctrl and ] indents.
-                if (event.key === "]" && event.ctrlKey) { event.preventDefault(); area.setRangeText("    ", area.selectionStart, area.selectionEnd, "end"); changed(); }
+                if (event.key === "]" && event.ctrlKey) { event.preventDefault();
+                    area.setRangeText("    ", area.selectionStart, area.selectionEnd, "end"); changed(); }
                 if (event.key === "s" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); save(); }
             } });
         const saver = button("Save to development", () => save(), { kind: "main", symbol: "save", disabled: true });
-        const file = h("input", { type: "file", accept: ".ckdb,.txt,text/plain", class: "sr", tabindex: "-1", "aria-label": "Schema file", onchange: async () => {
+        const file = h("input", { type: "file", accept: ".ckdb,.txt,text/plain", class: "sr", tabindex: "-1", "aria-label": "Schema file",
+            onchange: async () => {
             if (file.files[0]) {
                 area.value = await file.files[0].text();
                 file.value = "";
                 changed();
             }
         } });
-        put(view, header("Schema file", { sub: "Development's schema in CloudKit's language. The server reads it as you type, and changes nothing until you save.", actions: [file, button("Open a file", () => file.click(), { symbol: "upload" }), download, saver] }),
-            h("div", { class: "split editor-split" }, h("div", { class: "editor" }, numbers, h("div", { class: "editor-text" }, behind, area)), verdict));
+        put(view, header("Schema file",
+            { sub: "Development's schema in CloudKit's language. The server reads it as you type, and changes nothing until you save.",
+            actions: [file, button("Open a file", () => file.click(), { symbol: "upload" }), download, saver] }),
+            h("div", { class: "split editor-split" }, h("div", { class: "editor" }, numbers, h("div", { class: "editor-text" }, behind,
+                area)), verdict));
 
         let timer;
         let controller = new AbortController();
@@ -71,12 +81,15 @@ export default {
         async function judge() {
             controller.abort();
             controller = new AbortController();
-            if (area.value === original) return put(verdict, h("div", { class: "note info" }, "As development has it."), h("h2", {}, "The same by nacre"), code(command));
+            if (area.value === original) return put(verdict, h("div", { class: "note info" }, "As development has it."),
+                h("h2", {}, "The same by nacre"), code(command));
             try {
-                const answer = await api.post("schema/import", { container: route.container, text: area.value, isDryRun: true }, { signal: controller.signal });
+                const answer = await api.post("schema/import", { container: route.container, text: area.value, isDryRun: true },
+                    { signal: controller.signal });
                 found = answer.differences;
                 saver.disabled = found.length === 0;
-                return put(verdict, h("div", { class: "note info" }, found.length ? `Good: ${plural(found.length, "difference")}` : "Good, and means the same as development has."), differences(found), broken(answer.broken));
+                return put(verdict, h("div", { class: "note info" }, found.length ? `Good: ${plural(found.length, "difference")}`
+                    : "Good, and means the same as development has."), differences(found), broken(answer.broken));
             } catch (error) {
                 if (error.name === "AbortError") return undefined;
                 const place = /line (\d+), column (\d+)/.exec(error.reason ?? "");

@@ -20,31 +20,42 @@ function connection(container, url) {
 export default {
     async render(view, route) {
         const [containers, server, traffic] = await Promise.all([
-            readContainers(), api.get("server", {}, { signal: route.signal }), api.get("telemetry", { last: "day", by: "container" }, { signal: route.signal }).catch(() => ({ lines: [] }))]);
+            readContainers(), api.get("server", {}, { signal: route.signal }),
+                api.get("telemetry", { last: "day", by: "container" }, { signal: route.signal }).catch(() => ({ lines: [] }))]);
         store.server.set(server);
         const newContainer = button("New container", create, { symbol: "plus", kind: containers.length ? "" : "main" });
         if (containers.length === 0) {
             const example = "iCloud.com.example.Notes";
-            put(view, header("Welcome to Nacre", { sub: "The server runs, and has no container yet. One of these makes it and connects an app:", actions: [newContainer] }),
-                card(null, tabbed(connection(example, server.publicURL).map(([title, text]) => [title, () => code(text, { language: title })]))), serverCard(server));
+            put(view, header("Welcome to Nacre",
+                { sub: "The server runs, and has no container yet. One of these makes it and connects an app:", actions: [newContainer] }),
+                card(null, tabbed(connection(example, server.publicURL).map(([title, text]) => [title, () => code(text,
+                    { language: title })]))), serverCard(server));
             return;
         }
         const lineOf = (container, environment) => traffic.lines.find((line) => line.container === container && line.environment === environment);
         const known = new Set(containers.map(({ name }) => name));
         const strangers = traffic.lines.filter((line) => line.container && !known.has(line.container));
         put(view, header("Home", { sub: "Containers, and their requests of the last 24 hours.", actions: [newContainer] }),
-            strangers.map((line) => h("div", { class: "note" }, icon("triangle-alert"), h("span", { class: "grow" }, h("strong", {}, line.container), ` was asked for ${plural(line.requests, "time")}, and is not here.`),
+            strangers.map((line) => h("div", { class: "note" }, icon("triangle-alert"),
+                h("span", { class: "grow" }, h("strong", {}, line.container), ` was asked for ${plural(line.requests, "time")}, and is not here.`),
                 button("Make it", () => make(line.container).catch(toastError), { kind: "main" }))),
             h("div", { class: "containers" }, containers.map((container) => h("section", { class: "card container" },
-                h("div", { class: "row" }, icon("box"), h("h2", { class: "grow" }, container.name), h("span", { class: "faint" }, "made ", time(container.created))),
+                h("div", { class: "row" }, icon("box"), h("h2", { class: "grow" }, container.name),
+                    h("span", { class: "faint" }, "made ", time(container.created))),
                 h("div", { class: "places" }, ["development", "production"].map((environment) => {
                     const place = { container: container.name, environment };
                     const line = lineOf(container.name, environment);
-                    return h("a", { class: `place ${environment}`, href: href("records", {}, place) }, h("span", { class: "row" }, badge(environment === "production" ? "Production" : "Development", environment === "production" ? "production" : "accent")),
-                        line ? [h("strong", {}, plural(line.requests, "request")), h("span", { class: "soft" }, [line.errors ? `${plural(line.errors, "error")}` : "no errors", line.p95 !== undefined && `95 % within ${number(Math.round(line.p95))} ms`, line.users && `${line.users} users`].filter(Boolean).join(" · "))]
+                    return h("a", { class: `place ${environment}`, href: href("records", {}, place) },
+                        h("span", { class: "row" }, badge(environment === "production" ? "Production" : "Development",
+                        environment === "production" ? "production" : "accent")),
+                        line ? [h("strong", {}, plural(line.requests, "request")),
+                            h("span", { class: "soft" }, [line.errors ? `${plural(line.errors, "error")}` : "no errors",
+                            line.p95 !== undefined && `95 % within ${number(Math.round(line.p95))} ms`,
+                            line.users && `${line.users} users`].filter(Boolean).join(" · "))]
                             : [h("strong", {}, "No requests"), h("span", { class: "soft" }, "in the last 24 hours")]);
                 }))))),
-            h("div", { class: "grid-2" }, card("Connect an app", tabbed(connection(store.place.get().container || containers[0].name, server.publicURL).map(([title, text]) => [title, () => code(text, { language: title })]))), serverCard(server)));
+            h("div", { class: "grid-2" }, card("Connect an app", tabbed(connection(store.place.get().container || containers[0].name,
+                server.publicURL).map(([title, text]) => [title, () => code(text, { language: title })]))), serverCard(server)));
 
         async function make(name, justInTime = "native") {
             await api.post("containers", { name, justInTime });
@@ -55,7 +66,8 @@ export default {
 
         function create() {
             dialog("New container", (close) => {
-                const name = h("input", { type: "text", class: "mono", value: "iCloud.", spellcheck: "false", autocomplete: "off", autofocus: true, required: true });
+                const name = h("input", { type: "text", class: "mono", value: "iCloud.", spellcheck: "false", autocomplete: "off",
+                    autofocus: true, required: true });
                 const choice = select([["native", "apps with the framework"], ["all", "every client"]], "native");
                 const trouble = h("div", {});
                 return h("form", { onsubmit: async (event) => {
@@ -66,7 +78,8 @@ export default {
                     } catch (error) {
                         put(trouble, problem(error));
                     }
-                } }, field("Name", name, { hint: "The identifier of the app's entitlement, such as iCloud.com.example.Notes." }), field("Saves that make types and fields in development", choice), trouble,
+                } }, field("Name", name, { hint: "The identifier of the app's entitlement, such as iCloud.com.example.Notes." }),
+                    field("Saves that make types and fields in development", choice), trouble,
                 h("div", { class: "actions end" }, button("Cancel", () => close()), button("Create", undefined, { kind: "main", type: "submit" })));
             });
         }
@@ -74,6 +87,9 @@ export default {
 };
 
 function serverCard(server) {
-    return card("Server", pairs([["Version", server.version], ["Apps reach it at", id(server.publicURL, 60)], ["On this machine", server.localURL !== server.publicURL && id(server.localURL, 60)],
-        ["Files of assets", server.assets && `${bytes(server.assets.bytes)} in ${plural(server.assets.chunks, "chunk")}`], ["For people", h("a", { href: `${server.publicURL}/openapi`, target: "_blank", rel: "noopener noreferrer" }, "The Web API, with calls to try")]]));
+    return card("Server", pairs([["Version", server.version], ["Apps reach it at", id(server.publicURL, 60)],
+        ["On this machine", server.localURL !== server.publicURL && id(server.localURL, 60)],
+        ["Files of assets", server.assets && `${bytes(server.assets.bytes)} in ${plural(server.assets.chunks, "chunk")}`],
+            ["For people", h("a", { href: `${server.publicURL}/openapi`, target: "_blank", rel: "noopener noreferrer" },
+            "The Web API, with calls to try")]]));
 }

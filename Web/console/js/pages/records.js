@@ -12,7 +12,8 @@ import { here, href } from "../router.js";
 import { askToDestroy, commands, dialog, toast, toastError } from "../shell.js";
 import { firstRecord, ofQuery } from "../snippets.js";
 import { store } from "../store.js";
-import { button, code, copy, empty, field, iconButton, linkButton, number, plural, problem, progress, select, skeleton, tabbed, time } from "../ui.js";
+import { button, code, copy, empty, field, iconButton, linkButton, number, plural, problem, progress, select, skeleton, tabbed,
+    time } from "../ui.js";
 import { text } from "../values.js";
 
 const PAGE = 200;
@@ -33,7 +34,8 @@ export default {
     async render(view, route) {
         view.classList.add("full", "records");
         put(view, h("div", { class: "view" }, h("h1", { class: "sr", tabindex: "-1" }, "Records"), skeleton()));
-        const [schema, canModify, canListZones] = await Promise.all([readSchema(route.place, { signal: route.signal }), has("records/modify"), has("zones/list")]);
+        const [schema, canModify, canListZones] = await Promise.all([readSchema(route.place, { signal: route.signal }),
+            has("records/modify"), has("zones/list")]);
         const types = schema.types.filter(isAsked);
         if (types.length === 0) {
             view.classList.remove("full");
@@ -65,10 +67,13 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
 
     function read(query) {
         const database = query.db === "private" ? "private" : "public";
-        const type = types.some((one) => one.name === query.type) ? query.type : (types.find((one) => one.fields.some((field) => field.name === "___recordID" && field.options.includes("QUERYABLE"))) ?? types[0]).name;
-        return { database, type, user: query.user ?? "", zone: query.zone ?? (database === "private" ? "*" : "_defaultZone"), predicate: query.q ?? "", sort: query.sort ?? "", columns: query.cols ?? "", record: query.record, recordZone: query.rzone };
+        const type = types.some((one) => one.name === query.type) ? query.type
+            : (types.find((one) => one.fields.some((field) => field.name === "___recordID" && field.options.includes("QUERYABLE"))) ?? types[0]).name;
+        return { database, type, user: query.user ?? "", zone: query.zone ?? (database === "private" ? "*" : "_defaultZone"),
+            predicate: query.q ?? "", sort: query.sort ?? "", columns: query.cols ?? "", record: query.record, recordZone: query.rzone };
     }
-    const write = (state) => ({ db: state.database, user: state.database === "private" ? state.user : undefined, zone: state.database === "private" ? state.zone : undefined, type: state.type,
+    const write = (state) => ({ db: state.database, user: state.database === "private" ? state.user : undefined,
+        zone: state.database === "private" ? state.zone : undefined, type: state.type,
         q: state.predicate, sort: state.sort, cols: state.columns, record: state.record, rzone: state.record ? state.recordZone : undefined });
     const change = (changes) => route.go(write({ ...now, record: undefined, ...changes }));
     const recordLink = (record, zone) => href("records", write({ ...now, record, recordZone: zone }), route.place);
@@ -88,9 +93,11 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         onsort: (sort) => change({ sort }),
     });
     const place = h("div", { class: "grid-place" }, list.element);
-    put(view, h("h1", { class: "sr", tabindex: "-1" }, "Records"), toolbar, builder, notice, h("div", { class: "records-body" }, place, side), status);
+    put(view, h("h1", { class: "sr", tabindex: "-1" }, "Records"), toolbar, builder, notice,
+        h("div", { class: "records-body" }, place, side), status);
 
-    const input = h("input", { type: "text", class: "mono predicate", "data-filter": "", spellcheck: "false", autocomplete: "off", "aria-label": "Predicate", placeholder: "stars > 3 AND title BEGINSWITH \"Gro\"" });
+    const input = h("input", { type: "text", class: "mono predicate", "data-filter": "", spellcheck: "false", autocomplete: "off",
+        "aria-label": "Predicate", placeholder: "stars > 3 AND title BEGINSWITH \"Gro\"" });
     const fault = h("p", { class: "fault", id: uniqueID("fault"), role: "alert", hidden: true });
     input.addEventListener("input", () => check());
 
@@ -114,34 +121,43 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
     function drawToolbar() {
         const accountsID = uniqueID("accounts");
         const options = h("datalist", { id: accountsID });
-        if (now.database === "private") accounts({ signal: route.signal }).then((emails) => put(options, emails.map((email) => h("option", { value: email }))), () => {});
+        if (now.database === "private") accounts({ signal: route.signal }).then((emails) => put(options,
+            emails.map((email) => h("option", { value: email }))), () => {});
         const zonePicker = now.database === "private" && h("label", { class: "picker" }, h("span", {}, "Zone"), zoneField());
         put(toolbar,
             h("form", { class: "toolbar", onsubmit: (event) => event.preventDefault() },
                 h("div", { class: "segmented", role: "group", "aria-label": "Database" }, ["public", "private"].map((database) => h("button", {
-                    type: "button", "aria-pressed": String(now.database === database), onclick: () => change({ database, zone: database === "private" ? "*" : "_defaultZone" }),
+                    type: "button", "aria-pressed": String(now.database === database),
+                        onclick: () => change({ database, zone: database === "private" ? "*" : "_defaultZone" }),
                 }, database === "public" ? "Public" : "Private"))),
                 now.database === "private" && h("label", { class: "picker" }, h("span", { class: "sr" }, "User"), h("input", {
-                    type: "text", list: accountsID, value: now.user, placeholder: "e-mail or user record name", autocomplete: "off", spellcheck: "false", onchange: (event) => change({ user: event.target.value.trim(), zone: "*" }),
+                    type: "text", list: accountsID, value: now.user, placeholder: "e-mail or user record name", autocomplete: "off",
+                        spellcheck: "false", onchange: (event) => change({ user: event.target.value.trim(), zone: "*" }),
                 }), options),
                 zonePicker,
-                h("label", { class: "picker" }, h("span", {}, "Type"), select(types.map((type) => type.name), now.type, (type) => change({ type, sort: "", columns: "", predicate: "" }))),
+                h("label", { class: "picker" }, h("span", {}, "Type"),
+                    select(types.map((type) => type.name), now.type, (type) => change({ type, sort: "", columns: "", predicate: "" }))),
                 h("span", { class: "grow" }),
                 canModify && button("New record", () => panelOf({ isNew: true }), { symbol: "plus", kind: "lead" }),
                 menu("Columns", "columns-3", columnsMenu), menu("Queries", "history", queriesMenu),
                 menu("Export", "download", exportMenu), button("Code", () => showCode(), { symbol: "code" })),
             h("form", { class: "toolbar", onsubmit: (event) => { event.preventDefault(); if (check()) change({ predicate: input.value.trim() }); } },
                 h("div", { class: "predicate-place" }, icon("list-filter"), input, fault),
-                button("Builder", (event) => { isBuilding = !isBuilding; event.currentTarget.setAttribute("aria-expanded", String(isBuilding)); drawBuilder(); }, { symbol: "sliders-horizontal", "aria-expanded": String(isBuilding) }),
+                button("Builder", (event) => { isBuilding = !isBuilding;
+                    event.currentTarget.setAttribute("aria-expanded", String(isBuilding)); drawBuilder(); },
+                    { symbol: "sliders-horizontal", "aria-expanded": String(isBuilding) }),
                 button("Find", undefined, { kind: "main", type: "submit" })));
     }
 
     /// A field for the zone: a list if the server lists zones, and otherwise a name.
     function zoneField() {
-        if (!canListZones || !now.user) return h("input", { type: "text", value: now.zone === "*" ? "" : now.zone, placeholder: "all zones", autocomplete: "off", spellcheck: "false", onchange: (event) => change({ zone: event.target.value.trim() || "*" }) });
+        if (!canListZones || !now.user) return h("input", { type: "text", value: now.zone === "*" ? "" : now.zone,
+            placeholder: "all zones", autocomplete: "off", spellcheck: "false",
+            onchange: (event) => change({ zone: event.target.value.trim() || "*" }) });
         const made = select([["*", "All zones"], ...(now.zone === "*" ? [] : [now.zone])], now.zone, (zone) => change({ zone }));
         if (looked.has(now.user)) listZones(of, { signal: route.signal }).then((found) => {
-            put(made, [["*", "All zones"], ...found.map((zone) => [zone.zoneID.zoneName, zone.zoneID.zoneName])].map(([value, title]) => h("option", { value }, title)));
+            put(made, [["*", "All zones"], ...found.map((zone) => [zone.zoneID.zoneName, zone.zoneID.zoneName])].map(([value,
+                title]) => h("option", { value }, title)));
             made.value = now.zone;
         }, () => {});
         return made;
@@ -163,8 +179,10 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
 
     function columnsMenu() {
         const shown = columnNames();
-        const all = [...systemColumns.map((column) => [column.name, column.title]), ...typeNow().fields.filter((one) => !one.isSystem).map((one) => [one.name, one.name])];
-        return [h("p", { class: "menu-title" }, "Columns"), all.map(([name, title]) => h("label", { class: "menu-item" }, h("input", { type: "checkbox", checked: shown.includes(name), onchange: (event) => {
+        const all = [...systemColumns.map((column) => [column.name, column.title]),
+            ...typeNow().fields.filter((one) => !one.isSystem).map((one) => [one.name, one.name])];
+        return [h("p", { class: "menu-title" }, "Columns"), all.map(([name, title]) => h("label", { class: "menu-item" },
+            h("input", { type: "checkbox", checked: shown.includes(name), onchange: (event) => {
             const next = all.map(([one]) => one).filter((one) => (one === name ? event.target.checked : columnNames().includes(one)));
             now = { ...now, columns: next.join(",") };
             route.replace(write(now));
@@ -188,7 +206,8 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
             const canSort = Boolean(definition) && !definition.isList && !definition.isEncrypted && !["ASSET", "BYTES"].includes(definition.type);
             if (system) return { ...system, canSort };
             const isNumber = !definition?.isList && ["INT64", "DOUBLE"].includes(definition?.type);
-            return { name, title: name, width: isNumber ? 80 : definition?.type === "TIMESTAMP" ? 158 : 120, share: definition?.type === "STRING" ? 2 : 1, canSort, class: isNumber ? "number" : "", render: (record) => {
+            return { name, title: name, width: isNumber ? 80 : definition?.type === "TIMESTAMP" ? 158 : 120,
+                share: definition?.type === "STRING" ? 2 : 1, canSort, class: isNumber ? "number" : "", render: (record) => {
                 const held = record.fields?.[name];
                 return held?.isEncrypted ? h("span", { class: "faint" }, icon("lock"), " sealed") : text(held);
             } };
@@ -214,17 +233,26 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         const line = (condition) => {
             const definition = fields.find((one) => one.name === condition.field) ?? { type: "STRING" };
             const allowed = operatorsOf(definition.type, definition.isList);
-            const value = h("input", { type: "text", "aria-label": "Value", value: [condition.value].flat().join(", "), placeholder: definition.type === "TIMESTAMP" ? "2026-01-31" : definition.type === "LOCATION" ? "latitude, longitude, metres" : "value", oninput: () => {
-                const parts = condition.operator === "IN" || condition.operator === "NEAR" ? value.value.split(",").map((part) => part.trim()).filter(Boolean) : [value.value];
-                const typed = parts.map((part) => (["INT64", "DOUBLE", "LOCATION"].includes(definition.type) && part !== "" && Number.isFinite(Number(part)) ? Number(part) : part));
+            const value = h("input", { type: "text", "aria-label": "Value", value: [condition.value].flat().join(", "),
+                placeholder: definition.type === "TIMESTAMP" ? "2026-01-31" : definition.type === "LOCATION"
+                ? "latitude, longitude, metres" : "value", oninput: () => {
+                const parts = condition.operator === "IN" || condition.operator === "NEAR"
+                    ? value.value.split(",").map((part) => part.trim()).filter(Boolean) : [value.value];
+                const typed = parts.map((part) => (["INT64", "DOUBLE", "LOCATION"].includes(definition.type) && part !== ""
+                    && Number.isFinite(Number(part)) ? Number(part) : part));
                 condition.value = condition.operator === "IN" || condition.operator === "NEAR" ? typed : typed[0] ?? "";
                 apply();
             } });
             return h("div", { class: "builder-line" },
-                select(["is", "not"].map((one) => [one, one === "is" ? "where" : "where not"]), condition.isNot ? "not" : "is", (one) => { condition.isNot = one === "not"; apply(); }, { "aria-label": "Condition" }),
-                select(fields.map((one) => one.name), condition.field, (name) => { Object.assign(condition, { field: name, operator: operatorsOf(...typeOf(fields, name))[0], value: "" }); apply(); drawBuilder(); }, { "aria-label": "Field" }),
-                select(allowed.map((one) => [one, operators[one].title]), condition.operator, (one) => { condition.operator = one; apply(); drawBuilder(); }, { "aria-label": "Operator" }),
-                value, iconButton("x", "Remove the condition", () => { conditions.splice(conditions.indexOf(condition), 1); apply(); drawBuilder(); }));
+                select(["is", "not"].map((one) => [one, one === "is" ? "where" : "where not"]), condition.isNot ? "not" : "is",
+                    (one) => { condition.isNot = one === "not"; apply(); }, { "aria-label": "Condition" }),
+                select(fields.map((one) => one.name), condition.field,
+                    (name) => { Object.assign(condition, { field: name, operator: operatorsOf(...typeOf(fields, name))[0], value: "" });
+                    apply(); drawBuilder(); }, { "aria-label": "Field" }),
+                select(allowed.map((one) => [one, operators[one].title]), condition.operator,
+                    (one) => { condition.operator = one; apply(); drawBuilder(); }, { "aria-label": "Operator" }),
+                value, iconButton("x", "Remove the condition", () => { conditions.splice(conditions.indexOf(condition), 1); apply();
+                    drawBuilder(); }));
         };
         put(builder, conditions.map(line), h("div", { class: "toolbar" },
             button("Add a condition", () => {
@@ -233,7 +261,9 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
                 apply();
                 drawBuilder();
             }, { symbol: "plus" }),
-            h("label", { class: "picker" }, h("span", {}, "Sort by"), select([["", "record name"], ...typeNow().fields.filter((one) => !one.isList && !one.isEncrypted && !["ASSET", "BYTES"].includes(one.type)).flatMap((one) => [[one.name, one.name], [`-${one.name}`, `${one.name}, descending`]])],
+            h("label", { class: "picker" }, h("span", {}, "Sort by"),
+                select([["", "record name"], ...typeNow().fields.filter((one) => !one.isList && !one.isEncrypted
+                && !["ASSET", "BYTES"].includes(one.type)).flatMap((one) => [[one.name, one.name], [`-${one.name}`, `${one.name}, descending`]])],
                 now.sort, (sort) => change({ sort, predicate: input.value.trim() })))));
     }
 
@@ -261,12 +291,14 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         return [
             item("Save this query", async () => { close(); await saveQuery(); }, "save"),
             saved.length > 0 && h("p", { class: "menu-title" }, "Saved"),
-            saved.map((one) => h("div", { class: "menu-line" }, item(one.title, () => open(one.state), "tag"), iconButton("x", `Forget ${one.title}`, () => {
+            saved.map((one) => h("div", { class: "menu-line" }, item(one.title, () => open(one.state), "tag"),
+                iconButton("x", `Forget ${one.title}`, () => {
                 store.queries.set({ ...store.queries.get(), [route.container]: saved.filter((other) => other !== one) });
                 close();
             }))),
             h("p", { class: "menu-title" }, "Asked lately"),
-            queriesOf("recent").length === 0 ? h("p", { class: "menu-item faint" }, "Queries with a predicate stand here.") : queriesOf("recent").map((one) => item(words(one), () => open(one), "clock")),
+            queriesOf("recent").length === 0 ? h("p", { class: "menu-item faint" }, "Queries with a predicate stand here.")
+                : queriesOf("recent").map((one) => item(words(one), () => open(one), "clock")),
         ];
     }
 
@@ -274,7 +306,9 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         const { record, recordZone, ...state } = now;
         const title = await dialog("Save this query", (close) => {
             const name = h("input", { type: "text", value: words(now), autofocus: true, maxlength: "120" });
-            return h("form", { onsubmit: (event) => { event.preventDefault(); close(name.value.trim()); } }, field("Name", name, { hint: "Kept in this browser." }), h("div", { class: "actions end" }, button("Save", undefined, { kind: "main", type: "submit" })));
+            return h("form", { onsubmit: (event) => { event.preventDefault(); close(name.value.trim()); } },
+                field("Name", name, { hint: "Kept in this browser." }),
+                h("div", { class: "actions end" }, button("Save", undefined, { kind: "main", type: "submit" })));
         });
         if (title) store.queries.set({ ...store.queries.get(), [route.container]: [...queriesOf("queries"), { title, state }] });
     }
@@ -300,12 +334,15 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
                 const names = typeNow().fields.filter((one) => !one.isSystem).map((one) => one.name);
                 // A cell that a spreadsheet would take for a formula gets an apostrophe.
                 const cell = (value) => `"${String(value ?? "").replace(/^[=+\-@\t\r](?!\d)/, "'$&").replaceAll("\"", "\"\"")}"`;
-                save([[["recordName", "zone", ...names].map(cell).join(",") + "\r\n"], ...records.map((record) => [record.recordName, record.zoneID?.zoneName, ...names.map((name) => text(record.fields?.[name]))].map(cell).join(",") + "\r\n")].flat(), fileName("csv"), "text/csv");
+                save([[["recordName", "zone", ...names].map(cell).join(",") + "\r\n"],
+                    ...records.map((record) => [record.recordName, record.zoneID?.zoneName,
+                    ...names.map((name) => text(record.fields?.[name]))].map(cell).join(",") + "\r\n")].flat(), fileName("csv"), "text/csv");
             }
             toast(`${plural(records.length, "record")} exported`, { tone: "good" });
         };
         const what = chosen ? plural(chosen, "selected record") : "all that the query finds";
-        return [h("p", { class: "menu-title" }, `Export ${what}`), item("JSON, a line for each", run("json"), "file-code"), item("CSV, for spreadsheets", run("csv"), "table")];
+        return [h("p", { class: "menu-title" }, `Export ${what}`), item("JSON, a line for each", run("json"), "file-code"),
+            item("CSV, for spreadsheets", run("csv"), "table")];
     }
 
     /// Loads all pages, with a dialog that shows how far it is; null if it was closed.
@@ -335,13 +372,15 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         } catch {
             conditions = [];
         }
-        dialog("This query as code", () => tabbed(ofQuery({ ...route.place, ...now, conditions, fields: fieldsNow() }).map(([title, line]) => [title, () => code(line, { language: title })])), { className: "wide" });
+        dialog("This query as code", () => tabbed(ofQuery({ ...route.place, ...now, conditions,
+            fields: fieldsNow() }).map(([title, line]) => [title, () => code(line, { language: title })])), { className: "wide" });
     }
 
     // MARK: Asking
 
     function makeBody() {
-        return makeRequest({ type: now.type, conditions: parse(now.predicate), sort: now.sort, zone: now.database === "private" ? now.zone : undefined, fields: fieldsNow(), limit: PAGE, marker });
+        return makeRequest({ type: now.type, conditions: parse(now.predicate), sort: now.sort,
+            zone: now.database === "private" ? now.zone : undefined, fields: fieldsNow(), limit: PAGE, marker });
     }
 
     async function more() {
@@ -377,10 +416,13 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         list.clearSelection();
         list.setRows(rows, true);
         put(notice);
-        if (now.database === "private" && !now.user) return show(empty("Whose private database?", "Give an e-mail address or a user record name above. Each look is written to the audit log.", [], []));
+        if (now.database === "private" && !now.user) return show(empty("Whose private database?",
+            "Give an e-mail address or a user record name above. Each look is written to the audit log.", [], []));
         if (now.database === "private" && !looked.has(now.user)) {
-            return show(empty(`The private data of ${now.user}`, "Nobody but the user and their apps reads these records otherwise. The audit log says that you did, and when.", [], [
-                button("Look", () => { looked.add(now.user); drawToolbar(); find().then(showRecord); }, { kind: "main", symbol: "eye" }), linkButton("Audit log", href("audit"), {})]));
+            return show(empty(`The private data of ${now.user}`,
+                "Nobody but the user and their apps reads these records otherwise. The audit log says that you did, and when.", [], [
+                button("Look", () => { looked.add(now.user); drawToolbar(); find().then(showRecord); }, { kind: "main", symbol: "eye" }),
+                    linkButton("Audit log", href("audit"), {})]));
         }
         put(place, h("div", { class: "pad" }, skeleton(9)));
         const start = performance.now();
@@ -427,8 +469,10 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
     }
 
     function nothing() {
-        if (now.predicate) return empty("Nothing matches", `No ${now.type} passes ${now.predicate}`, [], [button("Clear the predicate", () => { input.value = ""; change({ predicate: "" }); })]);
-        return empty(`No records of type ${now.type} here`, "Records stand here as soon as an app saves them.", firstRecord({ ...route.place, url: store.server.get()?.publicURL ?? "" }));
+        if (now.predicate) return empty("Nothing matches", `No ${now.type} passes ${now.predicate}`, [],
+            [button("Clear the predicate", () => { input.value = ""; change({ predicate: "" }); })]);
+        return empty(`No records of type ${now.type} here`, "Records stand here as soon as an app saves them.",
+            firstRecord({ ...route.place, url: store.server.get()?.publicURL ?? "" }));
     }
 
     function refusal(error) {
@@ -441,17 +485,20 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         const wanted = /not marked (queryable|sortable|searchable|indexable)/.exec(error.reason ?? "");
         if (!wanted) return undefined;
         const isOfType = wanted[1] === "indexable" || !error.field || error.field === "recordType" || error.field === "recordName";
-        return { name: isOfType ? "___recordID" : error.field, option: { queryable: "QUERYABLE", sortable: "SORTABLE", searchable: "SEARCHABLE", indexable: "QUERYABLE" }[wanted[1]] };
+        return { name: isOfType ? "___recordID" : error.field, option: { queryable: "QUERYABLE", sortable: "SORTABLE",
+            searchable: "SEARCHABLE", indexable: "QUERYABLE" }[wanted[1]] };
     }
 
     /// Says that apps cannot ask this, and adds the index that lets them.
     function indexNote(error) {
         const { name, option } = missingIndex(error);
         const definition = typeNow().fields.find((one) => one.name === name);
-        return h("div", { class: "note info" }, h("span", { class: "grow" }, `Your app could not ask this: ${now.type}.${name} has no ${option.toLowerCase()} index.`),
+        return h("div", { class: "note info" }, h("span", { class: "grow" },
+            `Your app could not ask this: ${now.type}.${name} has no ${option.toLowerCase()} index.`),
             route.isProduction ? linkButton("Deploy it from development", here("deploy")) : button("Add the index", async () => {
                 try {
-                    await api.post("schema/indexes", { container: route.container, recordType: now.type, field: name, options: [...new Set([...(definition?.options ?? []), option])] });
+                    await api.post("schema/indexes", { container: route.container, recordType: now.type, field: name,
+                        options: [...new Set([...(definition?.options ?? []), option])] });
                     toast(`${now.type}.${name} is ${option.toLowerCase()} now. Production has it after a deployment.`, { tone: "good" });
                     route.reload();
                 } catch (refused) {
@@ -464,26 +511,32 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         const chosen = list.selection.size;
         put(status,
             chosen > 0 ? h("div", { class: "row" }, h("strong", {}, `${number(chosen)} selected`),
-                button("Copy names", (event) => copy([...list.selection].map((key) => key.split("\n")[1]).join("\n"), event.currentTarget), { symbol: "copy", kind: "quiet" }),
-                canModify && button("Delete", () => removeSelected(), { symbol: "trash-2", kind: "danger" }), button("Clear", () => list.clearSelection(), { kind: "quiet" }))
+                button("Copy names", (event) => copy([...list.selection].map((key) => key.split("\n")[1]).join("\n"), event.currentTarget),
+                    { symbol: "copy", kind: "quiet" }),
+                canModify && button("Delete", () => removeSelected(), { symbol: "trash-2", kind: "danger" }),
+                    button("Clear", () => list.clearSelection(), { kind: "quiet" }))
                 : h("span", {}, rows.length ? `${number(rows.length)} ${marker ? "and more" : rows.length === 1 ? "record" : "records"}` : ""),
             marker && button("Load all", () => all(), { kind: "quiet" }),
             h("span", { class: "grow" }),
-            plan.length > 0 && h("details", { class: "plan" }, h("summary", {}, `Plan: ${plan.at(-1)}`, h("span", { class: "faint" }, ` · ${(seconds * 1000).toFixed(0)} ms`)), h("ol", {}, plan.map((line) => h("li", {}, line)))));
+            plan.length > 0 && h("details", { class: "plan" }, h("summary", {}, `Plan: ${plan.at(-1)}`, h("span", { class: "faint" },
+                ` · ${(seconds * 1000).toFixed(0)} ms`)), h("ol", {}, plan.map((line) => h("li", {}, line)))));
     }
 
     // MARK: Records
 
     async function removeSelected() {
         const chosen = rows.filter((record) => list.selection.has(keyOf(record)));
-        const sealed = chosen.filter((record) => Object.values(record.fields ?? {}).some((held) => held.isEncrypted || held.type?.startsWith("ASSET"))).length;
+        const sealed = chosen.filter((record) => Object.values(record.fields ?? {}).some((held) => held.isEncrypted
+            || held.type?.startsWith("ASSET"))).length;
         if (!await askToDestroy({ title: `Delete ${plural(chosen.length, "record")}?`, confirm: "Delete", text: sealed
-            ? `Apps hear of it at once. ${plural(sealed, "record has", "records have")} files or sealed values, which an undo does not bring back.` : "Apps hear of it at once. You can undo it right after." })) return;
+            ? `Apps hear of it at once. ${plural(sealed, "record has", "records have")} files or sealed values, which an undo does not bring back.`
+                : "Apps hear of it at once. You can undo it right after." })) return;
         const as = await withAuthor(of);
         if (!as) return;
         try {
             const failures = await remove(as, chosen);
-            toast(`${plural(chosen.length - failures.length, "record")} deleted${failures.length ? `; ${failures.length} refused: ${failures[0].reason}` : ""}`, { tone: failures.length ? "bad" : "good", action: { title: "Undo", run: () => restore(chosen) } });
+            toast(`${plural(chosen.length - failures.length, "record")} deleted${failures.length ? `; ${failures.length} refused: ${failures[0].reason}` : ""}`,
+                { tone: failures.length ? "bad" : "good", action: { title: "Undo", run: () => restore(chosen) } });
         } catch (error) {
             toastError(error);
         }
@@ -500,7 +553,8 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         const failures = [];
         for (const [zone, group] of zonesOf(records)) {
             for (let at = 0; at < group.length; at += PAGE) {
-                const answers = await modify(as, group.slice(at, at + PAGE).map((record) => ({ operationType: "forceDelete", record: { recordName: record.recordName } })), zone);
+                const answers = await modify(as, group.slice(at, at + PAGE).map((record) => ({ operationType: "forceDelete",
+                    record: { recordName: record.recordName } })), zone);
                 failures.push(...answers.filter((one) => one.serverErrorCode));
             }
         }
@@ -514,8 +568,10 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
             for (const [zone, group] of zonesOf(records)) {
                 for (let at = 0; at < group.length; at += PAGE) {
                     await modify(as, group.slice(at, at + PAGE).map((record) => ({ operationType: "create", record: {
-                        recordName: record.recordName, recordType: record.recordType, ...(record.parent ? { parent: { recordName: record.parent.recordName } } : {}),
-                        fields: Object.fromEntries(Object.entries(record.fields).filter(([, held]) => !held.isEncrypted && !held.type?.startsWith("ASSET"))) } })), zone);
+                        recordName: record.recordName, recordType: record.recordType,
+                            ...(record.parent ? { parent: { recordName: record.parent.recordName } } : {}),
+                        fields: Object.fromEntries(Object.entries(record.fields).filter(([, held]) => !held.isEncrypted
+                            && !held.type?.startsWith("ASSET"))) } })), zone);
                 }
             }
             toast("Undone", { tone: "good" });
@@ -538,7 +594,8 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         side.hidden = false;
         view.classList.add("has-panel");
         panel = openRecord(side, {
-            ...what, of, schema, canModify, type: typeNow(), zone: what.zone ?? (now.zone === "*" ? "_defaultZone" : now.zone), link: recordLink, signal: route.signal, isPrivate: now.database === "private",
+            ...what, of, schema, canModify, type: typeNow(), zone: what.zone ?? (now.zone === "*" ? "_defaultZone" : now.zone),
+                link: recordLink, signal: route.signal, isPrivate: now.database === "private",
             onclose: () => (now.record ? route.go(write({ ...now, record: undefined })) : (closePanel(), list.element.focus())),
             onsaved: (record) => {
                 const at = rows.findIndex((one) => keyOf(one) === keyOf(record));
@@ -588,7 +645,8 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         if (!isSame || before.record !== now.record || before.recordZone !== now.recordZone) await showRecord();
     }
 
-    commands.ofPage = types.map((type) => ({ title: `Records of ${type.name}`, hint: "Type", symbol: "table-2", run: () => change({ type: type.name, sort: "", columns: "", predicate: "" }) }));
+    commands.ofPage = types.map((type) => ({ title: `Records of ${type.name}`, hint: "Type", symbol: "table-2",
+        run: () => change({ type: type.name, sort: "", columns: "", predicate: "" }) }));
     const onkeydown = (event) => {
         if (event.target.closest("input, textarea, select, dialog") || event.ctrlKey || event.metaKey) return;
         if (event.key === "Escape" && !side.hidden) {

@@ -13,40 +13,55 @@ const OPERATIONS = ["READ", "CREATE", "WRITE"];
 export default {
     async render(view, route) {
         const [schema, held, emails] = await Promise.all([
-            readSchema(route.place, { signal: route.signal }), api.get("roles", route.place, { signal: route.signal }), accounts({ signal: route.signal }).catch(() => [])]);
+            readSchema(route.place, { signal: route.signal }), api.get("roles", route.place, { signal: route.signal }),
+                accounts({ signal: route.signal }).catch(() => [])]);
         const roles = [...Object.keys(BUILT_IN), ...held.roles];
         const emailList = h("datalist", { id: "accounts" }, emails.map((email) => h("option", { value: email })));
         const types = schema.types;
 
         const matrix = h("div", { class: "table-wrap", tabindex: "0", role: "region", "aria-label": "Grants" }, h("table", { class: "matrix" },
-            h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Type"), roles.map((role) => h("th", { scope: "col" }, h("span", { class: "mono" }, role), BUILT_IN[role] && h("span", { class: "faint block" }, BUILT_IN[role]))))),
+            h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Type"),
+                roles.map((role) => h("th", { scope: "col" }, h("span", { class: "mono" }, role),
+                BUILT_IN[role] && h("span", { class: "faint block" }, BUILT_IN[role]))))),
             h("tbody", {}, types.map((type) => h("tr", {}, h("th", { scope: "row", class: "mono" }, type.name), roles.map((role) => {
                 const permissions = type.grants.filter((grant) => grant.role === role).flatMap((grant) => grant.permissions);
-                return h("td", {}, OPERATIONS.map((one) => h("span", { class: `grant ${permissions.includes(one) ? "on" : ""}`, title: `${role} ${permissions.includes(one) ? "may" : "may not"} ${one.toLowerCase()}` }, permissions.includes(one) && icon("check"), one.toLowerCase(), h("span", { class: "sr" }, permissions.includes(one) ? " granted" : " not granted"))));
+                return h("td", {}, OPERATIONS.map((one) => h("span", { class: `grant ${permissions.includes(one) ? "on" : ""}`,
+                    title: `${role} ${permissions.includes(one) ? "may" : "may not"} ${one.toLowerCase()}` },
+                    permissions.includes(one) && icon("check"), one.toLowerCase(),
+                    h("span", { class: "sr" }, permissions.includes(one) ? " granted" : " not granted"))));
             }))))));
 
-        put(view, emailList, header("Roles", { sub: "What each role grants in the public database. In private databases the owner may do all, and shares say the rest.",
+        put(view, emailList, header("Roles",
+            { sub: "What each role grants in the public database. In private databases the owner may do all, and shares say the rest.",
             actions: [linkButton("Change grants in the schema file", here("ckdb"), { symbol: "file-code" })] }), matrix,
         h("div", { class: "grid-2" }, tester(), card("Who has a role", held.roles.length === 0
-            ? empty("No roles of your own", "A schema declares them, and grants them what types allow:", [["Schema", "CREATE ROLE Editor;\nRECORD TYPE Note (\n    text STRING,\n    GRANT READ, CREATE, WRITE TO Editor\n);"]])
-            : [held.holders.length === 0 ? h("p", { class: "soft" }, "Nobody yet.") : h("ul", { class: "lines" }, held.holders.map((holder) => h("li", {}, id(holder.user, 30), h("span", { class: "grow" }), holder.roles.map((role) => h("span", { class: "row tight" }, badge(role, "accent"), iconButton("x", `Take ${role} from ${holder.user}`, () => revoke(holder, role))))))),
-                held.next && h("p", { class: "soft" }, "More have roles than this page lists."), h("div", {}, button("Give a role", assign, { symbol: "user-plus" }))])));
+            ? empty("No roles of your own", "A schema declares them, and grants them what types allow:",
+                [["Schema", "CREATE ROLE Editor;\nRECORD TYPE Note (\n    text STRING,\n    GRANT READ, CREATE, WRITE TO Editor\n);"]])
+            : [held.holders.length === 0 ? h("p", { class: "soft" }, "Nobody yet.")
+                : h("ul", { class: "lines" }, held.holders.map((holder) => h("li", {}, id(holder.user, 30), h("span", { class: "grow" }),
+                holder.roles.map((role) => h("span", { class: "row tight" }, badge(role, "accent"),
+                iconButton("x", `Take ${role} from ${holder.user}`, () => revoke(holder, role))))))),
+                held.next && h("p", { class: "soft" }, "More have roles than this page lists."),
+                    h("div", {}, button("Give a role", assign, { symbol: "user-plus" }))])));
 
         async function assign() {
             const isDone = await dialog("Give a role", (close) => {
                 const role = select(held.roles, held.roles[0]);
-                const user = h("input", { type: "text", list: "accounts", placeholder: "e-mail or user record name", spellcheck: "false", autocomplete: "off", autofocus: true });
+                const user = h("input", { type: "text", list: "accounts", placeholder: "e-mail or user record name", spellcheck: "false",
+                    autocomplete: "off", autofocus: true });
                 const key = h("input", { type: "text", placeholder: "key ID", class: "mono", spellcheck: "false", autocomplete: "off" });
                 const trouble = h("div", {});
                 return h("form", { onsubmit: async (event) => {
                     event.preventDefault();
                     try {
-                        await api.post("roles/assign", { ...route.place, role: role.value, ...(key.value.trim() ? { key: key.value.trim() } : { user: user.value.trim() }) });
+                        await api.post("roles/assign", { ...route.place, role: role.value, ...(key.value.trim() ? { key: key.value.trim() }
+                            : { user: user.value.trim() }) });
                         close(true);
                     } catch (error) {
                         put(trouble, problem(error));
                     }
-                } }, field("Role", role), field("User", user), field("Or a server-to-server key", key), trouble, h("div", { class: "actions end" }, button("Cancel", () => close()), button("Give", undefined, { kind: "main", type: "submit" })));
+                } }, field("Role", role), field("User", user), field("Or a server-to-server key", key), trouble,
+                    h("div", { class: "actions end" }, button("Cancel", () => close()), button("Give", undefined, { kind: "main", type: "submit" })));
             });
             if (isDone) {
                 toast("Given", { tone: "good" });
@@ -55,7 +70,8 @@ export default {
         }
 
         async function revoke(holder, role) {
-            if (!await askToDestroy({ title: `Take ${role} away?`, confirm: "Take away", text: `${holder.user} may no longer do what only ${role} may.` })) return;
+            if (!await askToDestroy({ title: `Take ${role} away?`, confirm: "Take away",
+                text: `${holder.user} may no longer do what only ${role} may.` })) return;
             try {
                 await api.post("roles/revoke", { ...route.place, role, user: holder.user });
                 toast("Taken away", { tone: "good" });
@@ -67,28 +83,39 @@ export default {
 
         function tester() {
             const { query } = route;
-            const user = h("input", { type: "text", list: "accounts", value: query.user ?? "", placeholder: "nobody: not signed in", spellcheck: "false", autocomplete: "off" });
+            const user = h("input", { type: "text", list: "accounts", value: query.user ?? "", placeholder: "nobody: not signed in",
+                spellcheck: "false", autocomplete: "off" });
             const operation = select(OPERATIONS.map((one) => [one, one.toLowerCase()]), query.operation ?? "WRITE", () => draw());
-            const record = h("input", { type: "text", value: query.record ?? "", placeholder: "record name", class: "mono", spellcheck: "false", autocomplete: "off" });
+            const record = h("input", { type: "text", value: query.record ?? "", placeholder: "record name", class: "mono",
+                spellcheck: "false", autocomplete: "off" });
             const type = select(types.filter(isAsked).map((one) => one.name), query.type ?? types.find(isAsked)?.name);
             const about = h("div", { class: "grow" });
             const verdict = h("div", { "aria-live": "polite" });
             const draw = () => put(about, operation.value === "CREATE" ? field("A record of type", type) : field("The record", record));
             draw();
             async function tell() {
-                const asked = { user: user.value.trim(), operation: operation.value, ...(operation.value === "CREATE" ? { type: type.value } : { record: record.value.trim() }) };
+                const asked = { user: user.value.trim(), operation: operation.value,
+                    ...(operation.value === "CREATE" ? { type: type.value } : { record: record.value.trim() }) };
                 route.replace(asked);
                 try {
-                    const answer = await api.post("roles/why", { ...route.place, operation: asked.operation, ...(asked.user ? { user: asked.user } : {}), ...(asked.record ? { record: asked.record } : {}), ...(asked.type ? { recordType: asked.type } : {}) });
-                    put(verdict, h("div", { class: `verdict ${answer.isPermitted ? "yes" : "no"}` }, icon(answer.isPermitted ? "circle-check" : "circle-x"), h("strong", {}, answer.isPermitted ? "Yes" : "No"),
-                        h("span", {}, answer.isPermitted ? `because ${answer.because.join(" and ") || "an administrator's key may do all"} may ${asked.operation.toLowerCase()} ${answer.recordType}` : `none of the roles may ${asked.operation.toLowerCase()} ${answer.recordType}`)),
-                    pairs([["Has here", answer.roles.join(", ") || "no roles"], ["Granted to", answer.grantedTo.join(", ") || "nobody"], ["Record made by", answer.creator && id(answer.creator, 34)], ["User", answer.user && id(answer.user, 34)]]));
+                    const answer = await api.post("roles/why", { ...route.place, operation: asked.operation,
+                        ...(asked.user ? { user: asked.user } : {}), ...(asked.record ? { record: asked.record } : {}),
+                        ...(asked.type ? { recordType: asked.type } : {}) });
+                    put(verdict, h("div", { class: `verdict ${answer.isPermitted ? "yes" : "no"}` },
+                        icon(answer.isPermitted ? "circle-check" : "circle-x"), h("strong", {}, answer.isPermitted ? "Yes" : "No"),
+                        h("span", {}, answer.isPermitted
+                            ? `because ${answer.because.join(" and ") || "an administrator's key may do all"} may ${asked.operation.toLowerCase()} ${answer.recordType}`
+                            : `none of the roles may ${asked.operation.toLowerCase()} ${answer.recordType}`)),
+                    pairs([["Has here", answer.roles.join(", ") || "no roles"], ["Granted to", answer.grantedTo.join(", ") || "nobody"],
+                        ["Record made by", answer.creator && id(answer.creator, 34)], ["User", answer.user && id(answer.user, 34)]]));
                 } catch (error) {
                     put(verdict, problem(error));
                 }
             }
             if (query.record && query.operation) tell();
-            return card("May somebody do it?", h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); tell(); } }, h("div", { class: "form-row" }, field("May", user), field("do", operation), about), h("div", {}, button("Ask", undefined, { kind: "main", type: "submit" }))), verdict);
+            return card("May somebody do it?", h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); tell(); } },
+                h("div", { class: "form-row" }, field("May", user), field("do", operation), about),
+                h("div", {}, button("Ask", undefined, { kind: "main", type: "submit" }))), verdict);
         }
     },
 };

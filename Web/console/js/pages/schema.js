@@ -15,29 +15,39 @@ const OPTIONS = ["QUERYABLE", "SORTABLE", "SEARCHABLE"];
 const TYPES = ["STRING", "INT64", "DOUBLE", "TIMESTAMP", "LOCATION", "REFERENCE", "ASSET", "BYTES"];
 
 /// The options that a field of a type can have.
-const optionsOf = (one) => (one.isEncrypted || ["ASSET", "BYTES"].includes(one.type) ? [] : OPTIONS.filter((option) => (option !== "SEARCHABLE" || one.type === "STRING") && (option !== "SORTABLE" || !one.isList && (one.type !== "REFERENCE" || one.isSystem))));
+const optionsOf = (one) => (one.isEncrypted || ["ASSET", "BYTES"].includes(one.type) ? []
+    : OPTIONS.filter((option) => (option !== "SEARCHABLE" || one.type === "STRING")
+    && (option !== "SORTABLE" || !one.isList && (one.type !== "REFERENCE" || one.isSystem))));
 
 export default {
     async render(view, route) {
-        const [schema, made] = await Promise.all([readSchema(route.place, { signal: route.signal }), api.get("schema/indexes", route.place, { signal: route.signal })]);
-        const indexesOf = (type, name) => made.indexes.filter((one) => one.recordType === type && (name === undefined || one.field === name || one.field.split("+").includes(name)));
-        const views = h("div", { class: "segmented", role: "group", "aria-label": "View" }, [["Types"], ["Diagram", "diagram"]].map(([title, name]) => h("button", { type: "button", data: { view: name ?? "" }, onclick: () => route.go({ type: route.query.type, view: name }) }, title)));
+        const [schema, made] = await Promise.all([readSchema(route.place, { signal: route.signal }),
+            api.get("schema/indexes", route.place, { signal: route.signal })]);
+        const indexesOf = (type, name) => made.indexes.filter((one) => one.recordType === type
+            && (name === undefined || one.field === name || one.field.split("+").includes(name)));
+        const views = h("div", { class: "segmented", role: "group", "aria-label": "View" },
+            [["Types"], ["Diagram", "diagram"]].map(([title, name]) => h("button",
+            { type: "button", data: { view: name ?? "" }, onclick: () => route.go({ type: route.query.type, view: name }) }, title)));
         const body = h("div", { class: "stack" });
         put(view, header("Types and indexes", {
             sub: `Version ${schema.version}. ${route.isProduction ? "Production takes what a deployment brings, and no other change." : "An app's first save makes types and fields here; production gets them by a deployment."}`,
-            actions: [views, linkButton("Schema file", here("ckdb"), { symbol: "file-code" }), !route.isProduction && button("Add a field", () => addField(), { symbol: "plus", kind: "main" })],
+            actions: [views, linkButton("Schema file", here("ckdb"), { symbol: "file-code" }),
+                !route.isProduction && button("Add a field", () => addField(), { symbol: "plus", kind: "main" })],
         }), body);
 
         function draw({ query: asked }) {
             for (const one of views.children) one.setAttribute("aria-pressed", String(one.dataset.view === (asked.view ?? "")));
             if (asked.view === "diagram") return put(body, diagram(schema, route));
             if (schema.types.filter(isAsked).length === 0) {
-                return put(body, empty("No types yet", route.isProduction ? "Deploy development's schema to bring its types here." : "Save a record by an app, add a field, or write a schema file.", route.isProduction ? [] : firstRecord({ ...route.place, url: store.server.get()?.publicURL ?? "" }),
+                return put(body, empty("No types yet", route.isProduction ? "Deploy development's schema to bring its types here."
+                    : "Save a record by an app, add a field, or write a schema file.",
+                    route.isProduction ? [] : firstRecord({ ...route.place, url: store.server.get()?.publicURL ?? "" }),
                     [route.isProduction ? linkButton("Deploy", here("deploy")) : linkButton("Write a schema", here("ckdb"))]));
             }
             const chosen = schema.types.find((type) => type.name === asked.type) ?? schema.types.find(isAsked);
             return put(body, h("div", { class: "split" },
-                table({ label: "Record types", rows: schema.types, key: (type) => type.name, current: chosen.name, onopen: (type) => route.go({ ...asked, type: type.name, view: undefined }), columns: [
+                table({ label: "Record types", rows: schema.types, key: (type) => type.name, current: chosen.name,
+                    onopen: (type) => route.go({ ...asked, type: type.name, view: undefined }), columns: [
                     { title: "Type", render: (type) => h("span", { class: "mono" }, type.name) },
                     { title: "Fields", class: "number", render: (type) => type.fields.filter((one) => !one.isSystem).length },
                     { title: "Indexed", class: "number", render: (type) => type.fields.filter((one) => one.options.length).length },
@@ -47,27 +57,42 @@ export default {
         function details(type) {
             const fields = [...type.fields.filter((one) => one.isSystem), ...inOrder(type.fields.filter((one) => !one.isSystem))];
             return h("div", { class: "stack" }, card(null,
-                h("div", { class: "row" }, h("h2", { class: "mono grow" }, type.name), isAsked(type) && linkButton("Records", here("records", { type: type.name }), { symbol: "table-2" })),
+                h("div", { class: "row" }, h("h2", { class: "mono grow" }, type.name),
+                    isAsked(type) && linkButton("Records", here("records", { type: type.name }), { symbol: "table-2" })),
                 h("div", { class: "table-wrap flat" }, h("table", { "aria-label": `Fields of ${type.name}` },
                     h("thead", {}, h("tr", {}, ["Field", "Type", "Indexes", "Built for queries"].map((title) => h("th", { scope: "col" }, title)))),
-                    h("tbody", {}, fields.map((one) => h("tr", {}, h("td", { class: "mono" }, one.name), h("td", { class: "mono soft" }, one.isEncrypted && icon("lock", "encrypted"), " ", typeText({ ...one, isEncrypted: false })),
+                    h("tbody", {}, fields.map((one) => h("tr", {}, h("td", { class: "mono" }, one.name),
+                        h("td", { class: "mono soft" }, one.isEncrypted && icon("lock", "encrypted"), " ", typeText({ ...one, isEncrypted: false })),
                         h("td", {}, h("div", { class: "row tight" }, optionsOf(one).map((option) => toggle(type, one, option)))),
-                        h("td", {}, schema.building.includes(`${type.name}.${one.name}`) ? badge("building", "warn") : indexesOf(type.name, one.name).length ? badge(plural(indexesOf(type.name, one.name).length, "index", "indexes"), "good") : ""))))))),
+                        h("td", {}, schema.building.includes(`${type.name}.${one.name}`) ? badge("building", "warn")
+                            : indexesOf(type.name, one.name).length ? badge(plural(indexesOf(type.name, one.name).length, "index",
+                            "indexes"), "good") : ""))))))),
             card("Indexes that queries made", made.indexes.filter((one) => one.recordType === type.name).length === 0
                 ? h("p", { class: "soft" }, "None yet: the server builds an index when a query needs one, and takes it away a month after the last.")
                 : table({ label: "Built indexes", rows: indexesOf(type.name), key: (one) => `${one.field} ${one.kind}`, columns: [
-                    { title: "Field", render: (one) => h("span", { class: "mono" }, one.field) }, { title: "Kind", render: (one) => one.kind }, { title: "State", render: (one) => badge(one.state, one.state === "usable" ? "good" : "warn") },
-                    { title: "Last used", render: (one) => (one.lastUsed ? time(one.lastUsed) : h("span", { class: "faint" }, "not within a month")) }, { title: "Cost", render: (one) => one.cost }, { title: "Made for", render: (one) => h("span", { class: "mono" }, one.query ?? "") },
-                    { title: "Kept", render: (one) => (route.isProduction ? (one.isPinned ? "pinned" : "") : h("label", { class: "row" }, h("input", { type: "checkbox", checked: one.isPinned, onchange: (event) => pin(one, event.target.checked) }), "pin")) }] })),
-            card("Grants in the public database", type.grants.length === 0 ? h("p", { class: "soft" }, "None.") : h("div", { class: "stack tight" }, type.grants.map((grant) => h("div", { class: "row" }, h("span", { class: "mono" }, grant.role), grant.permissions.map((one) => badge(one.toLowerCase())))), linkButton("Roles", here("roles"), { kind: "quiet" }))));
+                    { title: "Field", render: (one) => h("span", { class: "mono" }, one.field) },
+                        { title: "Kind", render: (one) => one.kind },
+                        { title: "State", render: (one) => badge(one.state, one.state === "usable" ? "good" : "warn") },
+                    { title: "Last used", render: (one) => (one.lastUsed ? time(one.lastUsed)
+                        : h("span", { class: "faint" }, "not within a month")) }, { title: "Cost", render: (one) => one.cost },
+                        { title: "Made for", render: (one) => h("span", { class: "mono" }, one.query ?? "") },
+                    { title: "Kept", render: (one) => (route.isProduction ? (one.isPinned ? "pinned" : "")
+                        : h("label", { class: "row" }, h("input", { type: "checkbox", checked: one.isPinned, onchange: (event) => pin(one,
+                        event.target.checked) }), "pin")) }] })),
+            card("Grants in the public database", type.grants.length === 0 ? h("p", { class: "soft" }, "None.") : h("div",
+                { class: "stack tight" }, type.grants.map((grant) => h("div", { class: "row" }, h("span", { class: "mono" }, grant.role),
+                grant.permissions.map((one) => badge(one.toLowerCase())))), linkButton("Roles", here("roles"), { kind: "quiet" }))));
         }
 
         function toggle(type, one, option) {
             const isOn = one.options.includes(option);
-            return h("button", { type: "button", class: "toggle", "aria-pressed": String(isOn), disabled: route.isProduction, title: route.isProduction ? "Indexes of production come by a deployment" : isOn ? `Take the index away` : `Let apps ask by ${one.name}`, onclick: async (event) => {
+            return h("button", { type: "button", class: "toggle", "aria-pressed": String(isOn), disabled: route.isProduction,
+                title: route.isProduction ? "Indexes of production come by a deployment" : isOn ? `Take the index away`
+                : `Let apps ask by ${one.name}`, onclick: async (event) => {
                 event.currentTarget.disabled = true;
                 try {
-                    await api.post("schema/indexes", { container: route.container, recordType: type.name, field: one.name, options: isOn ? one.options.filter((other) => other !== option) : [...one.options, option] });
+                    await api.post("schema/indexes", { container: route.container, recordType: type.name, field: one.name, options: isOn
+                        ? one.options.filter((other) => other !== option) : [...one.options, option] });
                     toast(`${type.name}.${one.name}: ${option.toLowerCase()} ${isOn ? "taken away" : "added"}`, { tone: "good" });
                     route.reload();
                 } catch (error) {
@@ -80,7 +105,8 @@ export default {
         async function pin(index, isPinned) {
             try {
                 await api.post("schema/indexes", { container: route.container, recordType: index.recordType, field: index.field, isPinned });
-                toast(isPinned ? "The index stays, even if no query needs it." : "The index goes when no query needs it for a month.", { tone: "good" });
+                toast(isPinned ? "The index stays, even if no query needs it." : "The index goes when no query needs it for a month.",
+                    { tone: "good" });
             } catch (error) {
                 toastError(error);
             }
@@ -89,7 +115,8 @@ export default {
         async function addField() {
             const isDone = await dialog("Add a field", (close) => {
                 const typeList = h("datalist", { id: "types" }, schema.types.filter(isAsked).map((type) => h("option", { value: type.name })));
-                const type = h("input", { type: "text", list: "types", value: route.query.type ?? "", required: true, autofocus: true, spellcheck: "false", autocomplete: "off" });
+                const type = h("input", { type: "text", list: "types", value: route.query.type ?? "", required: true, autofocus: true,
+                    spellcheck: "false", autocomplete: "off" });
                 const name = h("input", { type: "text", required: true, spellcheck: "false", autocomplete: "off", class: "mono" });
                 const kind = select(TYPES.flatMap((one) => [one, `LIST<${one}>`]), "STRING");
                 const boxes = OPTIONS.map((option) => h("input", { type: "checkbox", value: option }));
@@ -97,13 +124,16 @@ export default {
                 return h("form", { onsubmit: async (event) => {
                     event.preventDefault();
                     try {
-                        await api.post("schema/indexes", { container: route.container, recordType: type.value.trim(), field: name.value.trim(), fieldType: kind.value, options: boxes.filter((box) => box.checked).map((box) => box.value) });
+                        await api.post("schema/indexes", { container: route.container, recordType: type.value.trim(),
+                            field: name.value.trim(), fieldType: kind.value, options: boxes.filter((box) => box.checked).map((box) => box.value) });
                         close(type.value.trim());
                     } catch (error) {
                         put(trouble, problem(error));
                     }
-                } }, typeList, field("Record type", type, { hint: "A new name makes a new type." }), field("Field", name), field("Type of its values", kind),
-                h("fieldset", { class: "row plain" }, h("legend", {}, "Indexes"), boxes.map((box, index) => h("label", { class: "row" }, box, OPTIONS[index].toLowerCase()))), trouble,
+                } }, typeList, field("Record type", type, { hint: "A new name makes a new type." }), field("Field", name),
+                    field("Type of its values", kind),
+                h("fieldset", { class: "row plain" }, h("legend", {}, "Indexes"),
+                    boxes.map((box, index) => h("label", { class: "row" }, box, OPTIONS[index].toLowerCase()))), trouble,
                 h("div", { class: "actions end" }, button("Cancel", () => close()), button("Add", undefined, { kind: "main", type: "submit" })));
             });
             if (isDone) {
@@ -133,14 +163,18 @@ function diagram(schema, route) {
             const of = { ...route.place, database: "public" };
             const records = await query(of, request({ type: type.name, limit: 30 }), { signal: route.signal }).then((page) => page.records, () => []);
             for (const reference of references) {
-                const names = [...new Set(records.flatMap((record) => [record.fields[reference.name]?.value ?? []].flat().map((value) => value.recordName)))].slice(0, 10);
-                const found = names.length ? JSON.parse((await api.post("records/lookup", { ...of, request: JSON.stringify({ records: names.map((recordName) => ({ recordName })) }) }, { signal: route.signal })).answer).records : [];
+                const names = [...new Set(records.flatMap((record) => [record.fields[reference.name]?.value
+                    ?? []].flat().map((value) => value.recordName)))].slice(0, 10);
+                const found = names.length ? JSON.parse((await api.post("records/lookup",
+                    { ...of, request: JSON.stringify({ records: names.map((recordName) => ({ recordName })) }) },
+                    { signal: route.signal })).answer).records : [];
                 const targets = [...new Set(found.map((record) => record.recordType).filter(Boolean))];
                 for (const target of targets) edges.push({ from: type.name, to: target, field: reference.name });
                 if (targets.length === 0) unknown.push(`${type.name}.${reference.name}`);
             }
         }));
-        put(place, draw(types, edges), unknown.length > 0 && h("p", { class: "soft" }, `No public record tells where these refer to: ${unknown.join(", ")}.`));
+        put(place, draw(types, edges), unknown.length > 0 && h("p", { class: "soft" },
+            `No public record tells where these refer to: ${unknown.join(", ")}.`));
     })().catch((error) => error.name !== "AbortError" && put(place, problem(error)));
     return place;
 }
@@ -157,10 +191,16 @@ function draw(types, edges) {
         return [type.name, box];
     }));
     const clip = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
-    return h("div", { class: "card diagram", tabindex: "0", role: "region", "aria-label": "Diagram" }, svg("svg", { viewBox: `0 0 ${columns * (width + gapX) - gapX + 28} ${Math.max(...heights)}`, role: "img", "aria-label": `${types.length} types. ${edges.map((edge) => `${edge.from}.${edge.field} refers to ${edge.to}`).join("; ")}`, style: { "max-width": `${columns * (width + gapX)}px` } },
-        [...boxes.values()].map((box) => svg("g", {}, svg("rect", { x: box.x, y: box.y, width, height: box.height, rx: 8, class: "box" }), svg("path", { d: `M${box.x} ${box.y + 30}h${width}`, class: "rule" }),
+    return h("div", { class: "card diagram", tabindex: "0", role: "region", "aria-label": "Diagram" },
+        svg("svg", { viewBox: `0 0 ${columns * (width + gapX) - gapX + 28} ${Math.max(...heights)}`, role: "img",
+        "aria-label": `${types.length} types. ${edges.map((edge) => `${edge.from}.${edge.field} refers to ${edge.to}`).join("; ")}`,
+        style: { "max-width": `${columns * (width + gapX)}px` } },
+        [...boxes.values()].map((box) => svg("g", {}, svg("rect", { x: box.x, y: box.y, width, height: box.height, rx: 8, class: "box" }),
+            svg("path", { d: `M${box.x} ${box.y + 30}h${width}`, class: "rule" }),
             svg("text", { x: box.x + 12, y: box.y + 20, class: "name" }, clip(box.type.name, 24)),
-            box.fields.map((one, index) => [svg("text", { x: box.x + 12, y: box.y + 48 + index * line, class: "field-name" }, clip(one.name, 15)), svg("text", { x: box.x + width - 12, y: box.y + 48 + index * line, "text-anchor": "end", class: "type-name" }, typeText({ ...one, isEncrypted: false }).toLowerCase())]))),
+            box.fields.map((one, index) => [svg("text", { x: box.x + 12, y: box.y + 48 + index * line, class: "field-name" },
+                clip(one.name, 15)), svg("text", { x: box.x + width - 12, y: box.y + 48 + index * line, "text-anchor": "end",
+                class: "type-name" }, typeText({ ...one, isEncrypted: false }).toLowerCase())]))),
         edges.filter((edge) => boxes.has(edge.to)).map((edge) => {
             const [from, to] = [boxes.get(edge.from), boxes.get(edge.to)];
             const y = from.y + 44 + from.fields.findIndex((one) => one.name === edge.field) * line;
@@ -168,6 +208,8 @@ function draw(types, edges) {
             const [x1, x2] = [isRight ? from.x + width : from.x, isRight ? to.x : to.x + width];
             const bend = from === to || from.x === to.x ? -40 : isRight ? 45 : -45;
             const [start, end] = from.x === to.x ? [from.x, to.x] : [x1, x2];
-            return svg("g", { class: "edge" }, svg("path", { d: `M${start} ${y}C${start + bend} ${y} ${end - (from.x === to.x ? -bend : bend)} ${to.y + 15} ${end} ${to.y + 15}` }), svg("circle", { cx: end, cy: to.y + 15, r: 3.5 }));
+            return svg("g", { class: "edge" },
+                svg("path", { d: `M${start} ${y}C${start + bend} ${y} ${end - (from.x === to.x ? -bend : bend)} ${to.y + 15} ${end} ${to.y + 15}` }),
+                svg("circle", { cx: end, cy: to.y + 15, r: 3.5 }));
         })));
 }

@@ -13,34 +13,50 @@ export default {
         const list = h("div", {});
         const who = h("div", {});
         const form = h("div", {});
-        put(view, header("Shares", { sub: "Zones and records of a private database that others see, and who they are." }), form, h("div", { class: "stack" }, list, who));
+        put(view, header("Shares", { sub: "Zones and records of a private database that others see, and who they are." }), form,
+            h("div", { class: "stack" }, list, who));
 
         function update({ query }) {
             put(form, lookForm(query, (asked) => route.go(asked), route));
-            if (!query.user) return put(list, empty("Whose shares?", "A share is in its owner's private database: name the owner. An app shares a zone by these lines:", [
+            if (!query.user) return put(list, empty("Whose shares?",
+                "A share is in its owner's private database: name the owner. An app shares a zone by these lines:", [
                 ["Swift", "let share = CKShare(recordZoneID: zone.zoneID)\nshare[CKShare.SystemFieldKey.title] = \"Trip\"\ntry await database.modifyRecords(saving: [share], deleting: [])"],
                 ["nacre", `nacre share list --container ${route.container} --environment ${route.environment} --user ada@example.com`]]));
             load(list, () => api.post("shares/list", { ...route.place, user: query.user }, { signal: route.signal }), ({ shares }) => table({
-                label: `Shares of ${query.user}`, rows: shares, key: (share) => `${share.zone}\n${share.share}`, onopen: (share) => route.go({ user: query.user, zone: share.zone, record: share.root ?? share.share }),
-                current: shares.find((share) => share.zone === query.zone && (share.root ?? share.share) === query.record) && `${query.zone}\n${shares.find((share) => share.zone === query.zone && (share.root ?? share.share) === query.record).share}`,
+                label: `Shares of ${query.user}`, rows: shares, key: (share) => `${share.zone}\n${share.share}`,
+                    onopen: (share) => route.go({ user: query.user, zone: share.zone, record: share.root ?? share.share }),
+                current: shares.find((share) => share.zone === query.zone && (share.root ?? share.share) === query.record)
+                    && `${query.zone}\n${shares.find((share) => share.zone === query.zone && (share.root ?? share.share) === query.record).share}`,
                 empty: empty("Nothing is shared", `${query.user} shares no zone and no record here.`),
-                columns: [{ title: "Zone", key: "zone" }, { title: "What", render: (share) => (share.root ? h("span", {}, "record ", h("span", { class: "mono" }, share.root), " and below") : "the whole zone") },
-                    { title: "Open to", render: (share) => badge(...PUBLIC[share.publicPermission] ?? [share.publicPermission]) }, { title: "Participants", class: "number", key: "participants" },
-                    { title: "Share", render: (share) => h("a", { class: "mono", href: here("records", { db: "private", user: query.user, zone: share.zone, record: share.share, rzone: share.zone }) }, share.share) }],
+                columns: [{ title: "Zone", key: "zone" }, { title: "What", render: (share) => (share.root ? h("span", {}, "record ",
+                    h("span", { class: "mono" }, share.root), " and below") : "the whole zone") },
+                    { title: "Open to", render: (share) => badge(...PUBLIC[share.publicPermission] ?? [share.publicPermission]) },
+                        { title: "Participants", class: "number", key: "participants" },
+                    { title: "Share", render: (share) => h("a", { class: "mono", href: here("records", { db: "private", user: query.user,
+                        zone: share.zone, record: share.share, rzone: share.zone }) }, share.share) }],
             }));
             const zone = h("input", { type: "text", value: query.zone ?? "", spellcheck: "false", autocomplete: "off" });
             const record = h("input", { type: "text", class: "mono", value: query.record ?? "", spellcheck: "false", autocomplete: "off" });
             const answer = h("div", { "aria-live": "polite" });
-            put(who, card("Who sees a record, and why", h("form", { class: "form-row", onsubmit: (event) => { event.preventDefault(); route.go({ user: query.user, zone: zone.value.trim(), record: record.value.trim() }); } },
+            put(who, card("Who sees a record, and why", h("form", { class: "form-row", onsubmit: (event) => { event.preventDefault();
+                route.go({ user: query.user, zone: zone.value.trim(), record: record.value.trim() }); } },
                 field("Zone", zone), field("Record", record), button("Ask", undefined, { type: "submit", kind: "main" })), answer));
             if (query.zone && query.record) {
-                load(answer, () => api.post("shares/who", { ...route.place, user: query.user, zone: query.zone, record: query.record }, { signal: route.signal }), (found) => h("div", { class: "stack" },
-                    h("p", {}, found.share ? ["By the share ", h("span", { class: "mono" }, found.share), found.root && [", whose root is ", h("span", { class: "mono" }, found.root)], "."] : "No share: only the owner sees it."),
-                    found.path.length > 1 && h("p", { class: "row" }, found.path.map((name, index) => [index > 0 && icon("arrow-right"), h("a", { class: "mono", href: here("records", { db: "private", user: query.user, zone: query.zone, record: name, rzone: query.zone }) }, name)])),
+                load(answer, () => api.post("shares/who", { ...route.place, user: query.user, zone: query.zone, record: query.record },
+                    { signal: route.signal }), (found) => h("div", { class: "stack" },
+                    h("p", {}, found.share ? ["By the share ", h("span", { class: "mono" }, found.share),
+                        found.root && [", whose root is ", h("span", { class: "mono" }, found.root)], "."] : "No share: only the owner sees it."),
+                    found.path.length > 1 && h("p", { class: "row" },
+                        found.path.map((name, index) => [index > 0 && icon("arrow-right"),
+                        h("a", { class: "mono", href: here("records",
+                        { db: "private", user: query.user, zone: query.zone, record: name, rzone: query.zone }) }, name)])),
                     table({ label: "People with access", rows: found.people, key: (person) => person.user ?? person.invited, columns: [
-                        { title: "Person", render: (person) => h("span", { class: "row" }, person.user ? id(person.user) : "not signed in", person.invited && h("span", { class: "soft" }, person.invited)) },
-                        { title: "Role", render: (person) => badge(person.role.toLowerCase().replace("_", " "), person.role === "OWNER" ? "accent" : "") },
-                        { title: "Reads", render: (person) => (person.mayRead ? badge("reads", "good") : badge("no")) }, { title: "Writes", render: (person) => (person.mayWrite ? badge("writes", "good") : badge("no")) },
+                        { title: "Person", render: (person) => h("span", { class: "row" }, person.user ? id(person.user) : "not signed in",
+                            person.invited && h("span", { class: "soft" }, person.invited)) },
+                        { title: "Role", render: (person) => badge(person.role.toLowerCase().replace("_", " "),
+                            person.role === "OWNER" ? "accent" : "") },
+                        { title: "Reads", render: (person) => (person.mayRead ? badge("reads", "good") : badge("no")) },
+                            { title: "Writes", render: (person) => (person.mayWrite ? badge("writes", "good") : badge("no")) },
                         { title: "Because", key: "because" }] })));
             }
             return undefined;

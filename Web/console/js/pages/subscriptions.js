@@ -10,42 +10,65 @@ export default {
         const form = h("div", {});
         const list = h("div", {});
         const why = h("div", {});
-        put(view, header("Subscriptions", { sub: "What a user's devices asked to be told of, and why they were told or not." }), form, h("div", { class: "stack" }, list, why));
+        put(view, header("Subscriptions", { sub: "What a user's devices asked to be told of, and why they were told or not." }), form,
+            h("div", { class: "stack" }, list, why));
 
         function update({ query }) {
             const db = query.db ?? "private";
-            put(form, lookForm({ ...query, db, databases: [["private", "private"], ["public", "public"], ["shared", "shared with them"]] }, (asked) => route.go(asked), route));
+            put(form, lookForm({ ...query, db, databases: [["private", "private"], ["public", "public"], ["shared", "shared with them"]] },
+                (asked) => route.go(asked), route));
             put(why);
             if (!query.user) return put(list, empty("Whose subscriptions?", "A subscription belongs to its user. An app makes one by these lines:", [
                 ["Swift", "let subscription = CKQuerySubscription(recordType: \"Note\", predicate: NSPredicate(format: \"stars > 3\"),\n    subscriptionID: \"starred\", options: [.firesOnRecordCreation])\nsubscription.notificationInfo = CKSubscription.NotificationInfo(shouldSendContentAvailable: true)\ntry await database.save(subscription)"],
                 ["nacre", `nacre subscription list --container ${route.container} --environment ${route.environment} --database private --user ada@example.com\nnacre listen   # prints notifications as they come`]]));
-            load(list, () => api.post("subscriptions/list", { ...route.place, user: query.user, database: db }, { signal: route.signal }), ({ subscriptions }) => {
+            load(list, () => api.post("subscriptions/list", { ...route.place, user: query.user, database: db }, { signal: route.signal }),
+                ({ subscriptions }) => {
                 ask(subscriptions, query, db);
-                return table({ label: `Subscriptions of ${query.user}`, rows: subscriptions, key: (one) => one.id, current: query.subscription, onopen: (one) => route.go({ ...query, db, subscription: one.id }),
-                    empty: empty("No subscriptions", `${query.user} has none in this database. CKSyncEngine makes one by itself, in the private and the shared database.`), columns: [
-                        { title: "Subscription", render: (one) => h("span", { class: "mono" }, one.id) }, { title: "Kind", render: (one) => badge(one.kind) },
-                        { title: "Watches", render: (one) => (one.kind === "database" ? "the whole database" : one.of) }, { title: "Fires on", render: (one) => (one.firesOn ?? "every change").replaceAll(",", ", ") }] });
+                return table({ label: `Subscriptions of ${query.user}`, rows: subscriptions, key: (one) => one.id,
+                    current: query.subscription, onopen: (one) => route.go({ ...query, db, subscription: one.id }),
+                    empty: empty("No subscriptions",
+                        `${query.user} has none in this database. CKSyncEngine makes one by itself, in the private and the shared database.`),
+                        columns: [
+                        { title: "Subscription", render: (one) => h("span", { class: "mono" }, one.id) },
+                            { title: "Kind", render: (one) => badge(one.kind) },
+                        { title: "Watches", render: (one) => (one.kind === "database" ? "the whole database" : one.of) },
+                            { title: "Fires on", render: (one) => (one.firesOn ?? "every change").replaceAll(",", ", ") }] });
             });
             return undefined;
         }
 
         function ask(subscriptions, query, db) {
             if (subscriptions.length === 0 || db === "shared") return;
-            const subscription = h("select", { value: query.subscription ?? subscriptions[0].id }, subscriptions.map((one) => h("option", { value: one.id, selected: one.id === query.subscription }, one.id)));
+            const subscription = h("select", { value: query.subscription ?? subscriptions[0].id },
+                subscriptions.map((one) => h("option", { value: one.id, selected: one.id === query.subscription }, one.id)));
             const zone = h("input", { type: "text", value: query.zone ?? "", placeholder: "_defaultZone", spellcheck: "false", autocomplete: "off" });
             const record = h("input", { type: "text", class: "mono", value: query.record ?? "", spellcheck: "false", autocomplete: "off" });
             const answer = h("div", { "aria-live": "polite" });
-            put(why, card("Why did it fire, or not?", h("form", { class: "form-row", onsubmit: (event) => { event.preventDefault(); route.go({ user: query.user, db, subscription: subscription.value, zone: zone.value.trim(), record: record.value.trim() }); } },
-                field("Subscription", subscription), field("Record", record), db === "private" && field("Zone", zone), button("Ask", undefined, { kind: "main", type: "submit" })), answer));
+            put(why, card("Why did it fire, or not?", h("form", { class: "form-row", onsubmit: (event) => { event.preventDefault();
+                route.go({ user: query.user, db, subscription: subscription.value, zone: zone.value.trim(), record: record.value.trim() }); } },
+                field("Subscription", subscription), field("Record", record), db === "private" && field("Zone", zone),
+                    button("Ask", undefined, { kind: "main", type: "submit" })), answer));
             if (!query.record || !query.subscription) return;
-            load(answer, () => api.post("subscriptions/why", { ...route.place, user: query.user, database: db, subscription: query.subscription, record: query.record, ...(query.zone ? { zone: query.zone } : {}) }, { signal: route.signal }), (found) => h("div", { class: "stack" },
-                h("div", { class: `verdict ${found.fires ? "yes" : "no"}` }, icon(found.fires ? "circle-check" : "circle-x"), h("strong", {}, found.fires ? "It fires" : "It does not fire")),
-                h("ol", { class: "steps" }, found.steps.map((step) => h("li", { class: step.isPassed ? "passed" : "failed" }, icon(step.isPassed ? "check" : "x", step.isPassed ? "passed" : "failed"), h("strong", {}, step.name), h("span", {}, step.text)))),
-                h("h3", {}, "Devices"), found.devices.length === 0 ? h("p", { class: "soft" }, "The user has no device that asked to be told. A device does so with its push token, or while it holds a connection for notifications.")
-                    : found.devices.map((device) => card(null, h("div", { class: "row" }, icon("monitor"), h("strong", {}, device.name), badge(device.way), device.isAuthor && badge("made the change: is not told", "warn")),
-                        device.log.length > 0 && table({ label: `Log of ${device.name}`, rows: device.log, key: (line) => `${line.time} ${line.number} ${line.event}`, columns: [
-                            { title: "Time", render: (line) => time(line.time, { isAbsolute: true }) }, { title: "Event", render: (line) => badge(line.event, { sent: "good", refused: "bad", addressEnded: "bad" }[line.event] ?? "") }, { title: "Number", class: "number", key: "number" },
-                            { title: "Subscription", key: "subscription" }, { title: "Record", render: (line) => h("span", { class: "mono" }, line.record) }, { title: "The push service said", key: "said" }] }),
+            load(answer, () => api.post("subscriptions/why", { ...route.place, user: query.user, database: db,
+                subscription: query.subscription, record: query.record, ...(query.zone ? { zone: query.zone } : {}) },
+                { signal: route.signal }), (found) => h("div", { class: "stack" },
+                h("div", { class: `verdict ${found.fires ? "yes" : "no"}` }, icon(found.fires ? "circle-check" : "circle-x"),
+                    h("strong", {}, found.fires ? "It fires" : "It does not fire")),
+                h("ol", { class: "steps" }, found.steps.map((step) => h("li", { class: step.isPassed ? "passed" : "failed" },
+                    icon(step.isPassed ? "check" : "x", step.isPassed ? "passed" : "failed"), h("strong", {}, step.name), h("span", {}, step.text)))),
+                h("h3", {}, "Devices"), found.devices.length === 0 ? h("p", { class: "soft" },
+                    "The user has no device that asked to be told. A device does so with its push token, or while it holds a connection for notifications.")
+                    : found.devices.map((device) => card(null, h("div", { class: "row" }, icon("monitor"), h("strong", {}, device.name),
+                        badge(device.way), device.isAuthor && badge("made the change: is not told", "warn")),
+                        device.log.length > 0 && table({ label: `Log of ${device.name}`, rows: device.log,
+                            key: (line) => `${line.time} ${line.number} ${line.event}`, columns: [
+                            { title: "Time", render: (line) => time(line.time, { isAbsolute: true }) },
+                                { title: "Event", render: (line) => badge(line.event,
+                                { sent: "good", refused: "bad", addressEnded: "bad" }[line.event] ?? "") },
+                                { title: "Number", class: "number", key: "number" },
+                            { title: "Subscription", key: "subscription" },
+                                { title: "Record", render: (line) => h("span", { class: "mono" }, line.record) },
+                                { title: "The push service said", key: "said" }] }),
                         device.logBegins && h("p", { class: "faint" }, "The log is full, and begins ", time(device.logBegins)))) ));
         }
         update(route);

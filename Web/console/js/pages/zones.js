@@ -15,7 +15,9 @@ export default {
         const list = h("div", {});
         const feed = h("div", {});
         let drawn = "";
-        put(view, header("Zones and changes", { sub: "A private database keeps records in zones; the feed of a zone is what CKSyncEngine and other clients read." }), form, h("div", { class: "stack" }, list, feed));
+        put(view, header("Zones and changes",
+            { sub: "A private database keeps records in zones; the feed of a zone is what CKSyncEngine and other clients read." }), form,
+            h("div", { class: "stack" }, list, feed));
 
         function update({ query }) {
             put(form, lookForm(query, (asked) => route.go(asked), route));
@@ -23,15 +25,23 @@ export default {
             if (!query.user) drawn = "";
             if (!query.user || !query.zone) put(feed);
             if (!query.user) return put(list, empty("Whose zones?", "Name the owner of the private database.", [
-                ["Swift", "let zone = CKRecordZone(zoneName: \"Notes\")\ntry await container.privateCloudDatabase.save(zone)"], ["nacre", "eval \"$(nacre env)\"\nnacre zone list\nnacre zone changes --zone Notes"]]));
+                ["Swift", "let zone = CKRecordZone(zoneName: \"Notes\")\ntry await container.privateCloudDatabase.save(zone)"],
+                    ["nacre", "eval \"$(nacre env)\"\nnacre zone list\nnacre zone changes --zone Notes"]]));
             if (drawn !== query.user) {
                 drawn = query.user;
                 if (canList) load(list, () => listZones(of, { signal: route.signal }), (zones) => table({
-                    label: `Zones of ${query.user}`, rows: zones, key: (zone) => zone.zoneID.zoneName, current: query.zone, onopen: (zone) => route.go({ user: query.user, zone: zone.zoneID.zoneName }), columns: [
-                        { title: "Zone", render: (zone) => h("span", { class: "mono" }, zone.zoneID.zoneName) }, { title: "Kind", render: (zone) => badge(zone.zoneID.zoneType === "DEFAULT_ZONE" ? "default" : "custom", zone.zoneID.zoneType === "DEFAULT_ZONE" ? "" : "accent") },
-                        { title: "Saves", render: (zone) => (zone.atomic ? "all or nothing" : "each by itself") }, { title: "Change token", render: (zone) => zone.syncToken ? id(zone.syncToken, 24) : h("span", { class: "faint" }, "no feed") },
-                        { title: "Do", render: (zone) => h("span", { class: "row" }, h("a", { href: here("records", { db: "private", user: query.user, zone: zone.zoneID.zoneName }) }, "Records"),
-                            zone.zoneID.zoneType !== "DEFAULT_ZONE" && iconButton("trash-2", `Purge ${zone.zoneID.zoneName}`, () => purge(query.user, zone.zoneID.zoneName))) }],
+                    label: `Zones of ${query.user}`, rows: zones, key: (zone) => zone.zoneID.zoneName, current: query.zone,
+                        onopen: (zone) => route.go({ user: query.user, zone: zone.zoneID.zoneName }), columns: [
+                        { title: "Zone", render: (zone) => h("span", { class: "mono" }, zone.zoneID.zoneName) },
+                            { title: "Kind", render: (zone) => badge(zone.zoneID.zoneType === "DEFAULT_ZONE" ? "default" : "custom",
+                            zone.zoneID.zoneType === "DEFAULT_ZONE" ? "" : "accent") },
+                        { title: "Saves", render: (zone) => (zone.atomic ? "all or nothing" : "each by itself") },
+                            { title: "Change token", render: (zone) => zone.syncToken ? id(zone.syncToken, 24)
+                            : h("span", { class: "faint" }, "no feed") },
+                        { title: "Do", render: (zone) => h("span", { class: "row" },
+                            h("a", { href: here("records", { db: "private", user: query.user, zone: zone.zoneID.zoneName }) }, "Records"),
+                            zone.zoneID.zoneType !== "DEFAULT_ZONE" && iconButton("trash-2", `Purge ${zone.zoneID.zoneName}`,
+                                () => purge(query.user, zone.zoneID.zoneName))) }],
                 }));
                 else put(list, purgeForm(query.user));
             }
@@ -41,13 +51,15 @@ export default {
 
         function purgeForm(user) {
             const zone = h("input", { type: "text", spellcheck: "false", autocomplete: "off", required: true });
-            return card("A zone", h("form", { class: "form-row", onsubmit: (event) => { event.preventDefault(); route.go({ user, zone: zone.value.trim() }); } }, field("Zone", zone),
+            return card("A zone", h("form", { class: "form-row", onsubmit: (event) => { event.preventDefault();
+                route.go({ user, zone: zone.value.trim() }); } }, field("Zone", zone),
                 h("a", { class: "button", href: here("records", { db: "private", user }) }, icon("table-2"), h("span", {}, "Records of all zones")),
                 button("Purge", () => zone.value.trim() && purge(user, zone.value.trim()), { kind: "danger", symbol: "trash-2" })));
         }
 
         async function purge(user, zone) {
-            if (!await askToDestroy({ title: `Purge ${zone}?`, confirm: "Purge", text: "All its records go for good, as if the user had removed the app's data in the storage settings. Apps hear that it was purged." })) return;
+            if (!await askToDestroy({ title: `Purge ${zone}?`, confirm: "Purge",
+                text: "All its records go for good, as if the user had removed the app's data in the storage settings. Apps hear that it was purged." })) return;
             try {
                 await api.post("zones/purge", { ...route.place, user, zone });
                 toast(`${zone} is purged`, { tone: "good" });
@@ -61,25 +73,37 @@ export default {
 
         function follow(of, zone, since) {
             const body = h("tbody", {});
-            const from = h("input", { type: "text", class: "mono", value: since ?? "", placeholder: "the beginning", spellcheck: "false", autocomplete: "off", "aria-label": "Change token" });
+            const from = h("input", { type: "text", class: "mono", value: since ?? "", placeholder: "the beginning", spellcheck: "false",
+                autocomplete: "off", "aria-label": "Change token" });
             const foot = h("div", { class: "row" });
             const count = h("span", { class: "soft" });
             let token = since;
             let rows = 0;
-            put(feed, card(`Feed of ${zone}`, h("form", { class: "form-row", onsubmit: (event) => { event.preventDefault(); route.go({ user: of.user, zone, since: from.value.trim() }); } }, field("After the token", from), button("Follow", undefined, { type: "submit", kind: "main" })),
-                h("div", { class: "table-wrap", tabindex: "0", role: "region", "aria-label": "Changes" }, h("table", {}, h("thead", {}, h("tr", {}, ["Change", "Type", "Record", "Change tag", "When", "By"].map((title) => h("th", { scope: "col" }, title)))), body)), foot));
+            put(feed, card(`Feed of ${zone}`, h("form", { class: "form-row", onsubmit: (event) => { event.preventDefault();
+                route.go({ user: of.user, zone, since: from.value.trim() }); } }, field("After the token", from),
+                button("Follow", undefined, { type: "submit", kind: "main" })),
+                h("div", { class: "table-wrap", tabindex: "0", role: "region", "aria-label": "Changes" },
+                    h("table", {}, h("thead", {}, h("tr", {}, ["Change", "Type", "Record", "Change tag", "When",
+                    "By"].map((title) => h("th", { scope: "col" }, title)))), body)), foot));
             async function more() {
                 put(foot, skeleton(1));
                 try {
                     const page = await changes(of, zone, token, { signal: route.signal });
                     token = page.syncToken;
                     rows += page.records.length;
-                    body.append(...page.records.map((record) => h("tr", {}, h("td", {}, record.deleted ? badge("deleted", "bad") : badge("saved", "good")), h("td", {}, record.recordType ?? ""),
-                        h("td", {}, record.deleted ? h("span", { class: "mono" }, record.recordName) : h("a", { class: "mono", href: here("records", { db: "private", user: of.user, zone, type: record.recordType, record: record.recordName, rzone: zone }) }, record.recordName)),
-                        h("td", { class: "mono" }, record.recordChangeTag ?? ""), h("td", {}, time(record.modified?.timestamp)), h("td", {}, id(record.modified?.userRecordName)))));
+                    body.append(...page.records.map((record) => h("tr", {},
+                        h("td", {}, record.deleted ? badge("deleted", "bad") : badge("saved", "good")), h("td", {}, record.recordType ?? ""),
+                        h("td", {}, record.deleted ? h("span", { class: "mono" }, record.recordName)
+                            : h("a", { class: "mono", href: here("records",
+                            { db: "private", user: of.user, zone, type: record.recordType, record: record.recordName, rzone: zone }) },
+                            record.recordName)),
+                        h("td", { class: "mono" }, record.recordChangeTag ?? ""), h("td", {}, time(record.modified?.timestamp)),
+                            h("td", {}, id(record.modified?.userRecordName)))));
                     count.textContent = rows === 0 ? "Nothing changed since." : plural(rows, "change");
-                    put(foot, count, page.moreComing ? button("Next page", more) : h("span", { class: "soft" }, "This is the end of the feed, for now."),
-                        button("Copy the token", (event) => copy(token, event.currentTarget), { symbol: "copy", kind: "quiet" }), button("From here on", () => route.go({ user: of.user, zone, since: token }), { kind: "quiet", symbol: "arrow-right" }));
+                    put(foot, count, page.moreComing ? button("Next page", more)
+                        : h("span", { class: "soft" }, "This is the end of the feed, for now."),
+                        button("Copy the token", (event) => copy(token, event.currentTarget), { symbol: "copy", kind: "quiet" }),
+                            button("From here on", () => route.go({ user: of.user, zone, since: token }), { kind: "quiet", symbol: "arrow-right" }));
                 } catch (error) {
                     if (error.name !== "AbortError") put(foot, problem(error));
                 }
