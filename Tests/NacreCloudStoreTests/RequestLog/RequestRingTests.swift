@@ -139,7 +139,7 @@ struct RequestRingTests {
     @Test func `a block whose bytes are damaged is told as damage, and read no further`() throws {
         var block = RequestBlock(first: 1)
         block.append(Self.row(1)) { text in Int64(text.utf8.count) }
-        let question = RequestQuestion(numbers: .min ..< .max, conditions: [], id: nil)
+        let question = RequestQuestion(numbers: .min ..< .max, conditions: [], id: nil, isRefused: false)
         #expect(try RequestBlock.rows(block.bytes, first: 1, question) { _ in "" }.map(\.took) == [1])
         for count in 1..<block.bytes.count {
             #expect(throws: MalformedBytes.self, "\(count) bytes") {

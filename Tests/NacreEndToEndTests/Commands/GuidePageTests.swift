@@ -13,9 +13,11 @@ import Testing
         var printed: String?
     }
 
+    private static let code: Set<Substring> = ["sh", "python", "javascript"]
+
     /// Returns blocks of some languages, each with the block of `text` that follows it. Others are run elsewhere, or
     /// are no code.
-    private static func parts(of page: String, in languages: Set<Substring> = ["sh", "python", "javascript"]) throws -> [Part] {
+    private static func parts(of page: String, in languages: Set<Substring> = code) throws -> [Part] {
         var parts: [Part] = []
         var language: Substring?
         var last: Substring = ""
@@ -30,13 +32,11 @@ import Testing
                 continue
             }
             switch ended {
-            case "sh", "python",
-                "javascript" where !languages.contains(ended):
-                break
+            case _ where Self.code.contains(ended) && !languages.contains(ended): break
             case "sh": parts.append(Part(script: text))
             case "python": parts.append(Part(script: "/usr/bin/python3 - <<'@END'\n\(text)@END\n"))
             case "javascript": parts.append(Part(script: "node --input-type=module - <<'@END'\n\(text)@END\n"))
-            case "text" where ["sh", "python", "javascript"].contains(last): parts[parts.count - 1].printed = text
+            case "text" where code.contains(last): parts[parts.count - 1].printed = text
             default: break
             }
             last = ended
