@@ -478,7 +478,7 @@ extension Limits {
     package static let deliveryBytes = 256 * 1024
     /// Seconds that changes are kept for webhooks; later they are lost. On this server: as notifications.
     package static let webhookChangeSeconds: Double = 7 * 24 * 3600
-    /// Changes that are kept for a webhook in a zone; the oldest go first. On this server: a receiver's outage of hours.
+    /// Changes that are kept for a webhook in a zone; the oldest go first. On this server: an outage of hours.
     package static let webhookChangesKept = 100_000
     /// Bytes of these changes. On this server: the disk that an outage costs. Commits may exceed it for a while.
     package static let webhookBytesKept = 64 * 1024 * 1024

@@ -57,7 +57,7 @@ import Testing
     }
 
     /// Bounds that no client meets: of a value's own form, of memory that restarts, of files that the server or the
-    /// framework writes itself, of telemetry, and of orders of an administrator.
+    /// framework writes itself, of telemetry, of the console, and of orders of an administrator.
     private static let ofItself: Set = [
         "NacreCloudWire/JSON/JSONPosition.swift maximumPathLength", "NacreCloudWire/Records/Timestamp.swift maximumMillisecondsSince1970",
         "NacreCloudWire/Users/PhoneNumber.swift digitsMax",
@@ -79,6 +79,9 @@ import Testing
         "NacreCloudServer/Telemetry/TelemetryRecorder.swift bytesMax", "NacreCloudServer/Telemetry/OTLPSender.swift pauseMax",
         "NacreCloudServer/Admin/Metrics.swift processDescriptorsMax", "NacreCloudServer/Alerts/AlertWatch.swift waitingMax",
         "NacreCloudServer/Alerts/ServerReadings.swift parkedMax", "NacreCloudContainer/Alerts/AlertRule.swift addressesMax",
+        "NacreCloudServer/Console/ConsoleFiles.swift bytesMax", "NacreCloudServer/Console/ConsoleFiles.swift partsMax",
+        "NacreCloudAccounts/Console/ConsoleSignIns.swift linksMax", "NacreCloudAccounts/Console/ConsoleSignIns.swift sessionsMax",
+        "NacreCloudTasks/Subscriptions/FireSubscriptions+Firing.swift unreadableMax",
         "NacreCloudContainer/Alerts/AlertRule.swift secondsMax", "NacreCloudServer/Admin/AdminAPI+Alerts.swift secondsMax",
     ]
 

@@ -367,8 +367,25 @@ struct AdminClient {
         try read(AdminMessages.Explanation.self, try await web.send("POST", "/admin/1/query/explain", bearer: token, body: asked))
     }
 
-    func lookup(_ asked: AdminMessages.NewDatabaseRequest) async throws -> AdminMessages.DatabaseAnswer {
-        try read(AdminMessages.DatabaseAnswer.self, try await web.send("POST", "/admin/1/records/lookup", bearer: token, body: asked))
+    /// An operation of the Web Services API that an administrator may ask of a database, by its name there.
+    enum DatabaseOperation: String {
+        case lookup = "records/lookup"
+        case modify = "records/modify"
+        case zones = "zones/list"
+        case changes = "changes/zone"
+
+        fileprivate var path: String {
+            switch self {
+            case .lookup: "/admin/1/records/lookup"
+            case .modify: "/admin/1/records/modify"
+            case .zones: "/admin/1/zones/list"
+            case .changes: "/admin/1/zones/changes"
+            }
+        }
+    }
+
+    func ask(_ operation: DatabaseOperation, _ asked: AdminMessages.NewDatabaseRequest) async throws -> AdminMessages.DatabaseAnswer {
+        try read(AdminMessages.DatabaseAnswer.self, try await web.send("POST", operation.path, bearer: token, body: asked))
     }
 
     /// Timeout of one part of a check: the engine looks at a whole table at once, before its rows.

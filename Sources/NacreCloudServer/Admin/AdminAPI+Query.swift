@@ -6,7 +6,16 @@ import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer
 
+/// Requests of the Web Services API that an administrator sends to databases.
 extension AdminAPI {
+    func addDatabaseRoutes(to router: inout Router) {
+        router.post("/admin/1/query/explain", bodyBytesMax: Limits.accountBodyBytes, explainQuery)
+        router.post("/admin/1/records/lookup", bodyBytesMax: Limits.accountBodyBytes, lookupRecords)
+        router.post("/admin/1/records/modify", bodyBytesMax: Self.changeBodyBytes, modifyRecords)
+        router.post("/admin/1/zones/list", bodyBytesMax: Limits.accountBodyBytes, listZones)
+        router.post("/admin/1/zones/changes", bodyBytesMax: Limits.accountBodyBytes, listChanges)
+    }
+
     /// `POST /admin/1/query/explain`
     @Sendable func explainQuery(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewExplanation.self, of: request)
@@ -57,7 +66,7 @@ extension AdminAPI {
     }
 
     /// Bytes of a body that holds a `records/modify`, whose quotation marks are escaped.
-    static let changeBodyBytes = Limits.accountBodyBytes + 2 * Limits.bodyBytes
+    private static let changeBodyBytes = Limits.accountBodyBytes + 2 * Limits.bodyBytes
 
     /// Answers a request of the Web Services API that an administrator sends to a database.
     private func answer(

@@ -28,6 +28,8 @@ final class AlertWatch: Sendable {
         /// The messages that are still to be sent, and whether they are kept.
         var untold = UntoldAlerts()
         var isUntoldKept = true
+        /// Whether the log says that they could not be kept.
+        var isFailureTold = false
         var rules: [AlertRule] = []
         var silences: [String: AlertSilence] = [:]
         /// readings[rule]: the figures of the last look.
@@ -177,8 +179,13 @@ final class AlertWatch: Sendable {
         guard !unkept.isEmpty || untold != nil else { return }
         do {
             try await registry.keepAlertStates(unkept, untold: untold)
-            known.withLock { ($0.unkept, $0.isUntoldKept) = ([], true) }
+            known.withLock { ($0.unkept, $0.isUntoldKept, $0.isFailureTold) = ([], true, false) }
         } catch {
+            let isNew = known.withLock { known in
+                defer { known.isFailureTold = true }
+                return !known.isFailureTold
+            }
+            guard isNew else { return }
             logger.log(.warning, "The states of alerts could not be kept, and will be", [.error: .string(String(describing: error))])
         }
     }

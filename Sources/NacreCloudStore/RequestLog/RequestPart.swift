@@ -191,7 +191,8 @@ final class RequestPart {
         }
         let (above, below) = (filter.following ?? .min, filter.after ?? .max)
         guard above < .max, above + 1 < below else { return nil }
-        return RequestQuestion(numbers: above + 1..<below, conditions: conditions, id: filter.id.map { CompactID.bytes(of: $0) },
+        return RequestQuestion(
+            numbers: above + 1..<below, conditions: conditions, id: filter.id.map { CompactID.bytes(of: $0) },
             isRefused: filter.isRefused)
     }
 

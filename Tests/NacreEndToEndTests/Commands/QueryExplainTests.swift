@@ -46,6 +46,21 @@ struct QueryExplainTests {
         }
     }
 
+    @Test func `an administrator reads and changes a user's records by nacre database ask, and an unknown operation is refused`() async throws {
+        try await withNotes { administrator in
+            let place = ["--container", Administrator.container, "--environment", "development", "--database", "private"] + Self.ada
+            let record = #"{"recordName":"tea","recordType":"Note","fields":{"text":{"value":"green"}}}"#
+            let change = #"{"operations":[{"operationType":"create","record":\#(record)}]}"#
+            let made = try await administrator.run(["database", "ask", "records/modify", "-"] + place, input: change)
+            #expect(made.status == 0 && made.output.contains(#""recordName":"tea""#), "\(made.messages)")
+            let found = try await administrator.run(["database", "ask", "records/lookup", #"{"records":[{"recordName":"tea"}]}"#] + place)
+            #expect(found.output.contains("green"))
+            #expect(try await administrator.run(["database", "ask", "zones/list", "{}"] + place).output.contains("_defaultZone"))
+            let unknown = try await administrator.run(["database", "ask", "zones/modify", "{}"] + place)
+            #expect(unknown.status == 64 && unknown.messages.contains("records/lookup, records/modify, zones/list or changes/zone"))
+        }
+    }
+
     @Test func `filters are written in every way that the help names`() async throws {
         try await withNotes { administrator in
             for filter in [

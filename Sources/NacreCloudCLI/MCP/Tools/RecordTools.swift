@@ -61,7 +61,8 @@ enum RecordTools {
         let request = RecordsLookupRequest(
             records: arguments.texts(names).map { RecordsLookupRequest.Item(recordName: $0) },
             zoneID: arguments.text(.zone).map { ZoneID(zoneName: $0) } ?? .defaultZone, desiredKeys: fields.isEmpty ? nil : fields)
-        let found = try await context.connect().lookup(
+        let found = try await context.connect().ask(
+            .lookup,
             AdminMessages.NewDatabaseRequest(
                 container: try arguments.require(.container), environment: try arguments.require(.environment),
                 database: try arguments.require(.database), user: arguments.text(.user), request: String(decoding: request.json(), as: UTF8.self)))
