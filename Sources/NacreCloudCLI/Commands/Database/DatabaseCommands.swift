@@ -24,7 +24,7 @@ private enum DatabaseAsk {
         guard let operation = AdminClient.DatabaseOperation(rawValue: name) else {
             throw UsageError(.invalid("<\(operation.name)>", operation.help), path: call.path)
         }
-        let text = try call.require(request)
+        let text = try call.require(request, at: 1)
         let asked = AdminMessages.NewDatabaseRequest(
             container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment),
             database: try call.require(database), user: call.value(user), request: text == "-" ? try TextFile.read(text) : text)
