@@ -49,6 +49,10 @@ struct RequestStoryTests {
             name: "a new record that is there", path: "private/records/modify", body: saved, code: .conflict,
             words: ["but 1 of its 1 items were refused"]),
         Outcome(
+            name: "a change of another version", path: "private/records/modify",
+            body: Body.modify("update", Body.note("there", "Two", #""recordChangeTag":"another""#)), code: .conflict,
+            words: ["but 1 of its 1 items were refused"]),
+        Outcome(
             name: "an absent record", path: "private/records/modify",
             body: Body.modify("update", Body.note("gone", "One", #""recordChangeTag":"1""#)), code: .notFound, words: ["items were refused"]),
         Outcome(
