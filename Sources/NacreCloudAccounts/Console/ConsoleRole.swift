@@ -21,13 +21,14 @@ package enum ConsoleRole: String, Hashable, Sendable, CaseIterable, Comparable {
     package static let actions: [ConsoleRole: [String]] = [
         .viewer: [
             "GET /admin/1/console/session", "POST /admin/1/console/sign-out", "GET /admin/1/proof", "GET /admin/1/server",
-            "GET /admin/1/openapi.json", "GET /metrics", "GET /admin/1/logs", "GET /admin/1/telemetry", "GET /admin/1/requests",
+            "GET /admin/1/openapi.json", "GET /metrics", "GET /admin/1/telemetry", "GET /admin/1/requests",
             "GET /admin/1/alerts", "GET /admin/1/containers", "GET /admin/1/push/apns", "GET /admin/1/rates",
             "GET /admin/1/quotas", "GET /admin/1/schema", "GET /admin/1/schema/history", "GET /admin/1/schema/indexes",
-            "POST /admin/1/schema/diff", "GET /admin/1/tasks", "GET /admin/1/backup", "GET /admin/1/faults",
+            "POST /admin/1/schema/diff", "GET /admin/1/backup", "GET /admin/1/faults",
         ],
         .developer: [
-            "GET /admin/1/audit", "GET /admin/1/tokens", "GET /admin/1/usage", "GET /admin/1/users", "GET /admin/1/users/show",
+            "GET /admin/1/audit", "GET /admin/1/logs", "GET /admin/1/tasks", "GET /admin/1/tokens", "GET /admin/1/usage", "GET /admin/1/users",
+            "GET /admin/1/users/show",
             "GET /admin/1/users/passkeys",
             "GET /admin/1/sessions", "GET /admin/1/roles", "POST /admin/1/roles/why", "GET /admin/1/webhooks", "POST /admin/1/webhooks/test",
             "POST /admin/1/webhooks/resume", "POST /admin/1/alerts/test", "POST /admin/1/alerts/silence", "POST /admin/1/containers",

@@ -17,8 +17,20 @@ extension Cloud {
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, for purpose: QueryShape.Purpose = .search,
         scanning rows: Int = Limits.queryScanRows, _ bytes: Int = Limits.queryScanBytes
     ) async throws -> QueryExplanation {
-        let page = try await queryPage(request, in: target, by: caller, for: purpose, scanning: rows, bytes).page
-        return QueryExplanation(lines: page.explanation, answer: try answer(of: page, damaged: page.damaged))
+        var page = try await queryPage(request, in: target, by: caller, for: purpose, scanning: rows, bytes).page
+        guard purpose == .browsing else { return QueryExplanation(lines: page.explanation, answer: try answer(of: page, damaged: page.damaged)) }
+        // Nobody makes the index that a look lacks: a page that waits for it would be followed by empty ones for ever.
+        var (damaged, left) = (page.damaged, Limits.queryPortions)
+        while page.goesOn, left > 1 {
+            left -= 1
+            page = try await queryPage(request, in: target, by: caller, for: purpose, scanning: rows, bytes, goingOn: page.sorted).page
+            damaged += page.damaged
+        }
+        if page.waits {
+            throw ServerError.badValue(
+                "sortBy", "too many records to sort without an index", remedy: "Sort by a field that has an index, or by none.")
+        }
+        return QueryExplanation(lines: page.explanation, answer: try answer(of: page, damaged: damaged))
     }
 }
 

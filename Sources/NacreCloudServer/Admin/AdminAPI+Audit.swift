@@ -52,7 +52,8 @@ final class AuditedRequest: Sendable {
     /// - Throws: an error if it cannot be logged; the request must not be carried out then.
     func begin(with body: Data) async throws {
         let subject = Self.subject(of: body)
-        if Self.inParts.contains(entry.action), subject["after"] != nil { return }
+        // Not so a session of the console: its first part may only have looked, and a later one removes.
+        if ConsoleCaller.current == nil, Self.inParts.contains(entry.action), subject["after"] != nil { return }
         var entry = entry
         entry.subject = subject
         // A sign-in has its author since the body was read.

@@ -38,10 +38,12 @@ extension AdminAPI {
     /// `POST /admin/1/records/modify`: past all grants, in the name of a user.
     @Sendable func modifyRecords(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         try await answer(request, bytesMax: Self.changeBodyBytes) { asked, target, caller in
-            guard caller.userRecordName != nil else {
+            guard let user = caller.userRecordName else {
                 throw ServerError(
                     .badRequest, "missing required field", field: "user", remedy: "Say in whose name the public database is changed.")
             }
+            // Nobody's database would have no end, and a record no creator.
+            try await requireUser(user, in: target.container, target.environment)
             let change = try RecordsModifyRequest(json: asked)
             let saved = try await cloud.modifyRecords(change, in: target, by: caller, digest: SHA256.digest(asked))
             return Self.text(saved, numbersAsStrings: change.numbersAsStrings)

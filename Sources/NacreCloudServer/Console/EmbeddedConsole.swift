@@ -471,30 +471,30 @@ extension ConsoleFile {
             i8WBVOGxt+I3mRvtuL1jpMQHM7r054P9DtuQbniMYttgTQhGMN2cahZGTdfMQ30zbuS+sy3Zb38XRtCCb/8C/Q+B390NAAA=
             """),
         ConsoleFile(
-            path: "js/pages/backups.js", digest: "f1e975f768b632a7", length: 5217, gzip: """
+            path: "js/pages/backups.js", digest: "d6e3c4550b81af08", length: 5271, gzip: """
             H4sIAAAAAAACA5VY/27kthH+30/BCkEqAVrZPaQtsIZj+Jq2KZAEh9z95y6wXIlasSuRCknZ3RoL5Gn6YH2SfkNKWkm7d0WNw1kSh/N7vpnx7e0te8/zQ9fa\
             NdNKMKVfU1bpVyYd22thU8ZVwVwlGN8Lpkv/qMSrsI7ZvBJFV4uCbmY3N7JptXHsjfFWshMrjW5YlGW3eM3+YaP7M0GVsrZzU5pCNwsaK/8lUmZbrqZ0pdx3\
-            RtgFbcm72qVsL1/EnFqbZklbg2hKQ+8Lklw3DcyG8U5z6/5sjDbTK7YSdb24s+PFHvruOue0wu+jI+fl3BT4Xxc4KqWo8VIJXgiTMoln1TU7em65NKBujd7V\
-            ovEPe1hJCshmpm3Xu/Km7FTupFbMOu46G3NlX4lVzlUu6oS93TD8yJL1JxnRCfbw8MAi0ykl1T4aqOgn1wohbTmMeWD9FW/E39RTXbPH2Td2e4VkzTpViFIq\
-            UdyPbI1wnVHsuYqjNkrJtzW3yLVIdw5uFhE7pcF3g55txW2vJ/IrP5CiED95we1ct0d6TlnE81woFyXpKJN+II9SZyay0Up7eYMk7qpkcW/wfLz96s3bFs/s\
-            fnxkd8npq7drDtpSeVy75QmS05YUj07b1Hv5Ut9CvszU5T6+NnjIp1Uc/ZWStyNPhjgTPZxSgLzgai8MqJNkE/x/+kIKlFyicJEBfYD61Ivf8IFbrdajk8IB\
-            WR59Qu3vPFqwcD+DIkY0ojiO9OEVWtx/QboCYJxlX+QGmCOiZHf0kx4kvnLLuD0AbVDVQAeY78HICvMizG8tFYJxWdQLDvn8Ntw+jVkdjv+PvIwK0ha67LWG\
-            x9Iv51aQd5Fb/edaW/cXeM6yb9kd+/rrK35H4gVYiJd3EuCAv4s8MyLXprCs4kiIvOrUwcIb3DFuBGukhX/2bCesLIKXel7bedYNsYt+0PrAcNsDvbXCwSbF\
-            czO8MbhYlseM0uvMwsNW/PwcfUTHsFFAq0FteiYPSfu0s7runFgzZzqgWbJJGe4A36MeKIc7/iUc/0krhzQQhvjOHZKPRyCd2fMcfccd3wFALm8Vw0ng/yNQ\
-            GMJBtv3JG4rKDYTe7tM2KPn90+rd7/8QEVwPjGzF8Sll39wlm83EG4Ty8TZ4rc+64LUza8qK09/VjAZo4/RUvidiqxUpzNA9lUZUzKrUNfrGllxao9Q79GME\
-            7iO1IooKav50cyP+6dsRYJg6Yg/v3B5VDjlAZxO/SIEOb5Dm4hL+0f1RJ1ewCLWVHzzaGslX1DIjfG11LV0olS/V8JMl3Gb/+fXfUZLcL0Seh4ip4NMFHXkl\
-            kEiF2eGy+ACrNc9F5d2Ej7fWvNwGl1oPU7900ogiJGHKXnjdwYHeEdkvnTBH73iPcyDnndPAgbYWlLeRLstonmpaeT3WLE7Yw7c9HyO8Dqhm4rX2/2deEiLE\
-            Lo2yrRgMP1s1N0NpTCyNdNd1usbThR4+tAwa70LLGNvzpGs0CBMV7rEllrbbBVH22Ox0TU3I5BVFeyYICjBUYD3/Iu3PYa6A8JLXVmBKmasWehaOg89oLiwE\
-            WRNHIVBRkiHXVYxcr2kQPY9fl2ZWPlf75uL5vc0CNFXn8yPQ/exOaCGFtHwXMnJkMqdDqGI/KV8fvpI5NfXA34ycEu+6Ryij23hCeTo/3mIqR9EA6MEuTOAY\
-            9F4rgD/jI250yo7DeUvTuUQPFEJlI59xRgz+jJOFi64rMpzAfCr0OMBHbOVe8do7mnwf81eOHYFiuBduDCDVbuqnd6KmYYTeBIAQbeaPd3cp7QoU0PVstp76\
-            YXwKgkcjdmIvVQxWyi0N8R8xqvjf3wXwuzDJHBe3zsnk+84HYT6iqyqKu98kYl+eoX4TDHi0kSy+PYbVA+bPOBBSfqoQD/xDAdPFbIEfw08Y6binYbbLK5jN\
-            3t39iEHm+kQ95uo8CC2mhGkULhAoc0Y2cZIujT0t09VnTp8w85MTEtxBw9hHMLnizrEwhrkmUC75XAn2sHNluvxAyfzAnt8wT7iacOmMYRW6Sv8h4PoFUqVU\
-            GQMse/NLnaNGgb+bsxqkaGiFYR+LJyyRvd0OHJ+GUpPW78Y0fIVqJN9bHzS1R002GBiRf+xn9Bh0c4vNmQq2EVz5ol2MTZ+Z9/dGFqt3vmXS2hif5cOjkW+x\
-            tM/Ou2z4gCT2yL0ORQIWlxGl7TOOPlCPg26zybnhcJ2fcclfxL938xNAR9eizyWMnbx3Amo2vPk2xaRHJ8pdf04Oa+DVK3ZPVHnvNyo4cSgZX1oT6R/P1ZCC\
-            vzBhlAU8HzzWIUODhP+1PXlYJySCIxf6BE+/PzLprKhL0mIYSJJp2l4WxLBg8FoYhNwvGHNIDCcLSBxGjhEglxyfOf0dIexXGyqDvqhX+E640r/1C9wma3gb\
-            x9TNQ0/1MjNgRhHHBmaE6QQPGdH45ueJk3ktjFan9IeemYse2fM46H86//UnLEUgzsLfZDzrEa9oY6ctjx2Fo40dWw3tTPGZHtsMkme7ucyPIAZxHIQEWx+n\
-            gn4HAf161nvCu6bwqDkcyOneNpvVJ2U4H1urcWr9HvOFLp1QvuJp2gA+oYmtVn0EfFPzh+OngxAtFUYY8H19Acc3M7Hr89J5SsNOHQoR/A/C94t+agVS92mZ\
-            RVd09/tGNBF11qOQhk3n36XS776pos8uEsnFX2/IPdqKAVSnYwOmyhaLynj2dhoGGWAQnv4Lc9Nqx2EUAAA=
+            RtgFbcm72qVsL1/EnFqbZklbg2hKQ+8Lklw3DcyG8U5z6/5sjDbTK7YSdb1Ul77NiJRsW+GW4ne82MOuXeecVvh9dOTknJsC/+sCR6UUNV4qwQthUibxrLpm\
+            R88tlwbUrdG7WjT+YQ9vkKKymVnV9S6/KTuVO6kVs467zsZc2VdilXOVizphbzcMP7Jk/UlGdII9PDywyHRKSbWPBir6ybVC6FsOYx5Yf8Ub8Tf1BAc8zr6x\
+            2yska9apQpRSieJ+ZGuE64xiz1UctVFKMai5RU5GunMIh4jYKQ2+G/RsK257PZGH+YEUhfjJC27nuj3Sc8oinudCuShJR5n0A3mUYjORjVbayxskcVcli3uD\
+            5+PtV2/etnhm9+Mju0tOX71dc9CWyujaLU+QnLakeHTapt7Ll/oW8mWmLvfxtcFDPq3i6K+U5B15MsSZ6OGUAuQFV3thQJ0km+D/0xdSoOQSBY4M6APUp178\
+            hg/carUenRQOyPLoEzBi51GFhfsZFDGiEcVxpA+v0OL+C9IVgOUs+yI3wBwRJbujn/Qg8ZVbxu0BqITqB4rAfA9aVpgXYX5rqRCMy6JecMjnt+H2aczqcPx/\
+            5GVUkLbQZa81PJZ+ObeCvIvc6j/X2rq/wHOWfcvu2NdfX/E7Ei/AQry8kwAH/F3kmRG5NoVlFUdC5FWnDhbe4I5xI1gjLfyzZzthZRG81PPazrNuiF30g9YH\
+            htu+IVgLeFszxXMzvDG4WJbHjNLrzMLDVvz8HH1EZ7FRQKtBbXomD0n7tLO67pxYM2c6oFmySRnuoA9EPVAOd/xLOP6TVg5pIAzxnTskH49AOrPnOfqOO74D\
+            gFzeKoaTwP9HoDCEg2z7kzcUlRsIvd2nbVDy+6fVu9//ISK4HhjZiuNTyr65SzabiTcI5eNt8FqfdcFrYO27SDzNjdPf1YwUoOO0V+MKLVutSH2Gnqs0YmRW\
+            pa7RRbbk4BqF36GLI4wf6SrFCAhwurkR//TNCaBMfbQHe26PKoc4YLWJX6TAXGCQ9OKyGWBmQNVcQSZUWn7w2GskX1GjjfC11bV0oXC+VNFPllCc/efXf0dJ\
+            cr8QeR49poJPF3TklkAiFSaOy1IEyNY8F5V3Ez7eWvNyG3xqPWj90kkjipCSKXvhdQcHekdkv3TCHL3nPeqBnHdOAxXaWlAWR7oso3niaeX1WLM4YQ/f9nyM\
+            8DqgtonX2v+feUmIELs0yrZiMPxs1dwMpTHnNNJd1+kaTxc6+tBAaCgMDWRs1pMe0iBMVMbHlljabhdE2WOz0zW1JJNXFO2ZICjAUI/1/Iu0P4cpA8JLXluB\
+            mWWuWuhgOA4+o2myEGRNHIVARUmGXFcxcr2m8fU8tF2aWflc7VuN5/c2C9BUnc8PRPezO6GhFNLyXcjIkcmcDqGK/Xx9fRRL5tTUEX8zckq86x6hjG7jCeXp\
+            /HiLWR5FA9gHuzC3Y+x7rdAKGB/ho1N2HOlbmuklOqIQKhv5jBNj8GecLFx0XZHhBOZToccBPmIr94rX3tHk+5i/cmwWFMO9cGMAqXZTP/MTNY0m9CYAi2g6\
+            f7y7S2nDoICuZxP51A/jUxA8GrETe6lisFJuaYj/iMHF//4ugN+FSea4uHVOJt+FPgjzET1WUdz9/hH78gz1m2Dcoz1m8e0xLCwwf8aBkPJThXjgHwqYLmYL\
+            /Bh+woDHPQ2zXV7BbPbu7keMNdfn6zFX50FoMTNMo3CBQJkzsomTdGnsaZmuPnP6hJmfnJDgDhrGPoLJFXeOhTFMOYFyyedKsIdNLdPlB0rmB/b8hunC1YRL\
+            Zwyr0FX6DwHXL5AqpcoYYNmbX+ocNQr83ZzVIEVDKwzbWTxhieztduD4NJSatH6jplEsVCP53vqgqT1qssH4iPxjP6PHoKlb7NtUsI3gyhftYoj6zPS/N7JY\
+            vfMtk5bI+CwfHo18i6UteN5lwwcksUfudSgSsLiMKO2icfSBehx0m83RDYfr/MRL/iL+vZufADq6Fn0uYQjlvRNQs+HNtykmPTpR7vpzclgDr16xe6LKe79f\
+            wYlDyfjSmkj/eK6GFPyFCYMt4PngsQ4ZGiT8r13KwzohERy50Cd4+v2RSWdFXZIWw0CSTNP2siCGdYPXwiDkft2YQ2I4WUDiMHKMALnk+Mzprwph29pQGfRF\
+            vcJ3wpX+rV/nNlnD2zimbh56qpeZATOKODYwI0wneMiIxjc/T5zMa2G0OqU/D81c9Miex7H/0/lvRmFFAnEW/pLjWY94Rfs77XzsKBzt79hxaIOKz/SYcZE8\
+            281lfgQxiOMgJNj6OBX0Owjol7XeE941hUfN4UBOt7jZ5D4pw/nYWo1T6/eYL3TphPIVT9MG8AlNbLXqI+Cbmj8cPx2EaKkwwpzv6ws4vpmJXZ9X0FMaNuxQ\
+            iOB/EL5f9FMrkLpPyyy6orvfPqKJqLMehTRsOv8ulX73TRV9dpFILv6WQ+7RVgygOh0bMFW2WFTGs7fTMMgAg/D0X1W/UXmXFAAA
             """),
         ConsoleFile(
             path: "js/pages/ckdb.js", digest: "c41f5210c757ba03", length: 7167, gzip: """
@@ -721,119 +721,119 @@ extension ConsoleFile {
             6r6ZgvV/zn/MlQtp0o9vtfluswva419xWSX+AaUnfvhiqi1BdVNVsoj6sntx9X/anMkjVh4AAA==
             """),
         ConsoleFile(
-            path: "js/pages/records.js", digest: "72177c22703d7c22", length: 35530, gzip: """
-            H4sIAAAAAAACA7U9a3fb1pHf9StgHJ8u0FCw7HbbLrWKVraV1Ftbdi2lOQ2tjSACFBGBAAOAklWWv2u/7y/bedw3LijJSX1yIgK4uI+58565g2fPngUf82nd\
-            ZO04SKu7IEu79DJtc7jI6MaqzZtRcHkXLJs8K6Zplwd1E1yuijLDB7dFNw+WZVqNgjYv82lX1PAz/7ysm476mNZZnuzsFAu6sw7SZRFsgllTL4IwSZ7BZfJT\
-            G+7rBtjj0aqbwyhmO7rjNC2q9w3Mwmw3vc4unVbpdFqvqq4dBfMU/le0R+11no2CRZ0Vs7tR8PMqb+6CtIX/rmEV03m+SPGyydPslK5GwT/qKscGQVm03Q90\
-            YQyKQHMGncNAUwTFctWNglVVwChvXlsv1QvnnaumyMwWeO00qZd5k3Z1A+tQP9/PYJS0aXP40xQVDPdBbtVx09SwSU0Oo7cdzn+RXucfxaUxlNrc/ngV44fZ\
-            uqE77orzBmYwb/KZ1bRedbm7bwDos/o1TKGpAf7TerEATIElZUVa1lejoKvTthN/aAlmj+08L0unw1nRtB3PEwAz+yvtqPlOVSyXedc6r7UAvtxqhzecRper\
-            rsONRETG/y9hyvli2cGfWZGXGW/0S9GqLKpr+btaLS6RRpblqklL3J36sswX9OOqydtW0gz8vYYf9BKQ3yVg504A/7piYU1v5dJKl3+2tvEmLWFnudEOzAo2\
-            +cPRt8fBQfBib29/5xlQ+/fzGqgbEOUGSRkxN7hFvK5rIIog7YK2qKZ50M3zADuoy5yeIyLk2T7dB45wkzf/BvSwyooOXr1CygrydDqnfhIxtOjzIKjy2+A0\
-            76JYzeo6v3s/gycRo1IcHHwdXDxdC8RCanvz+pD+nqQAg8PDIAw3nyrVgv/gs82F6rS9a7t88aouV4uqhc4nBMR1UEGzcRD++OOP/Nqb1yHAuehKvCuwG9uE\
-            yM6ybj4Onv9xD6mmAuYytuY4j8J2mVbQch1My7QFrhku6qoOgw2+4Mwthrv2HHBFxuA/8KUc9fnAqFvB0hsD1gms7axYmCO9Q2ZX5Jk52gv/aIh14jpZiNcO\
-            E7zbduliGfsGnAKz7HJnzFd087FDclfbR+zSK3OceVpdAcrSzQfCkv/wm2fpFY5wDogkBFeWz9JVCRRGw6btXTUVnUU3RX4LPSNbi8Vz/Ie3E8KItyAhkjTL\
-            onC2KkuYUchjtSGgv2wOUkH0BBiVFTcWQuEDQih4Nn9uPWqbkFhEAXP5DNe7z6mhwGIYQrOSKI6NAZlCJq2QZ9O0eifEH/x8K4XaOVBNepsCUX8AllK0eZKW\
-            ZTTRkjCihScg8Kc5zqstrqq0HDM8Er4KNvFIjYv/gDlEEgjPWOriROk2CdZnKFXD+Lw33+5umSMl87QTukxmRQkiJRJy3HinmAURNynz6gr0koODg2DP3CXP\
-            TjX5or7JxWYZnfV26fE7QVIiCk9qgXRiOXd5FwoMSooWAJ2tSG2yhsZ/QN36KYx1DS8j/+Vuujkw61sQuoCty7K+y7MkeE2/4MZNXtbLRV51wKXlnsOrlZhJ\
-            i0I3R63url41oJMtk7A3PCzqTWX2RV2wrA3a9AYUwRmoePg2qRVtUHStmBxqfiQd2yQ4m+cgcUAwwn16LRWzGIc2nhhSPFoHSZJYyLZqAM9YQLMASq5QpBwm\
-            y9VlWUy/+/hW8kMA/UTL4Sj8vik6HJUBAbBHVSUKUVUMY8A6Z9ebvFs1FehswAUKFHrq6WbHaXPZ1LdtbvIEIgoJcATFIK3BPLlnYD0bYD2zVcUb/Qs7FegO\
-            PCCo6lsgnvVmX92pZ/o3DoNS8lzfWqTNdd7oa1TsnSYt7A8oa3B3T98s2rd1mhXVFdyepWWb60fQGtS8sgQ1nRWBo0vgsK/U3Sg2hkurvMRmQItm5y/R2uj1\
-            ztpMDjjZEGKyHl+ArlLlTB1VHRB5BsDFcLGAqYCgNeqfwQysCTUE2hwA6DfYmBiOGEaME7w7+viXcXDakfUzo9EA3/ix2jfkkhFNwmQ5zMiUWXXA00yyS+JO\
-            oVDEQiR29Rsoj5E69DFE6IO5XAs0HEWwWhJs8DdB8Uj98iDYLIae9dWOTeCR5KhVZnckaJdHoAt6RL/0KJZKFfzmN+J5vUR4tAkokuUqy4HL//W7449/P3r5\
-            9hjoLUYypXEne+cxdbbv0tVaAYwRfkRm6FgsBH8zrbNhJu/jb7wfaWi7IP4tAfdHId9J/XKElbKEZK8/y6FawFt5E3/L+1NWOOUjuGzlI8HnxJNGGCj89wdj\
-            5g1NXdApcxne71tiXaAnt4h7tAfAGrNL5IRorWkwMYDsu73182OC31gzOA0AhuaDOqEZm53QRsmXadNUtz/L2wq4Epp8G38THFt5R8BUQ5BvKwiaExXC9dC6\
-            /MGZnuK2DNcpq4wAWP7Vsm5I8uaqjgjsLIOAh+pZGKuFR+JV6Nrqmxu/BQGkDRxGVDYhwEJW6hAqrN6xbCxh9Iil1kAS0RoT4X1C3D6iQRyFCcmbmQEq2/BD\
-            0zCMyXzC7I7J3+zw/eVPYKgmaGkeA+sugKrFmFEsucUiXZrMYqK5hTCVSdTaPPVD2nTtjrmSui4vUxQWHs1YQG0XGoTOjuLmr9rtr3EbVMnTpkh3y+ImD5HX\
-            1mWBqG13WNVdMc23d8ht3DeFc8z/qniIWkiRZXk1DrpmlbuLKTIxcoo/rQ5ISDqvqxWll/BMWbXuxFDNhm7RrxRpCUUvjbXmOkLrfMwm+gikwQJUrrFAA/wN\
-            Gw4kPJ1HfGuNeAndkydDtsua9PaUoB0Z/BUM5SVO2bLH7qO5nlVtk8aQbQxEaQ7M7CbCPzQs0y4MR5xcWiw2uIjM/LuIINyl56T1I2ATAABqyaKLX2g7CDIY\
-            aU8r45pe0zbyqLM76lGozohDaBnShkgS5DUWFUyU10g/qT/m5CF6l1C+GX4OLR6RilBE7LI5hkiHMnKZlyXwnuk1XJMSBTfTVVeDvbEETQu7rWczQ/F3EPeD\
-            0T/Nfl6XZMOHMPumDb4Ofhccnbxm2z94efztm5PT79+c/Tn4FH7b1J9CF+XZjqf1LS1Y0QO4UxBbZ/dsJO4SoyXXQgoaajdEqwQwNPWPb2DfUQfPK1BoFSAj\
-            gWkAjUhxPqUuivuGqtiB+mrbqkJYgcJdkEoFCyFPb8RDk7vPsV4MB28kd1Ly+JHRlWDJAArF7GEyG6c3Hodt5KMO+P4lUGvEe1ZUMH6RuUYzgTBhgKGqChDz\
-            2ld6KoaBFRBnCaIcvb6u5Y72/RN+BBMDfKimOWjjtrcb9MtuDqZNQO18q2nzbmgpgNM43zB+4Hug3E7hRp5d3sG7vPIi2w4Qw4KxWyC5oV0EuATNaPrJIm/b\
-            FBSVrwRIErBqUGprvYZM3nFwMULfLXC1Jp0COQZP16r9V8HzzYXfxtWGllY8Nw6eIis/Y24U9Q0bGVx58zo4MOhI3g57Lh1hHAi2CgyEfD9ImUiJRncbx7OD\
-            SOzXSWP1WjTokUrQ+xFFoBQVJSt7yKDFZGwLgNuwNkO/peeXW9NcifLG3BRFTSypfb3prRhF0odies0W8OAq0H6CQZgTWgKf3pUOQel+Rnkh7Bca4Ruk4ih2\
-            fIxSjNj+OOBzdbOwBhENQxLlq8tFgdIyR75Gy6JfqL7j39dsPUXKL+t07oqlNr9CwUieYMFXr2B7lmFPbXktIEOLnUgjeKSBdM7bIiEod4ZjNDhobz7EWFme\
-            qVY86hJDMDApNOyborrqY5gaZuTtljWLKUzxeqyYvVArtGHGpsqjTNKeB5XdRG4nDB1yE4qfJEAFUcSePn417DNVGVJdvgObkpy6hh6xbS+EboHEb1L9SFIW\
-            zpRDz7YWkO8SyYEEICu2saI3WxUN959XVYHtpB20kF9tKtvYTAugjVzlQgQngD+LKJZ7jVvq3UFUlJnjeJ5qNuElqsfwhTOAcTiAtKynC8cPEVPfMIxHhsqg\
-            nys48ANWqS0PCF4YDhTSxnx46MMkYAm3frgpXyci6aVw6p7kt2L3laZFltH7GUywaOGx0tbIfXq3uKzRylmWZAFeg+4NV2WeZv5BgWOtolAEE5FniEXu/k4v\
-            +B20gd65KQadwSzGpvMC/dSoEvzMN7nhwBjHFHMifbq+rco6xRVxIEoMINf8qiZbUJj48/oWb0T2+jBMHdrWzxfy/PUA198ncSzVWo0VxsYb6qmgDRTnoN49\
-            TGCongwTC4PsQAUAWWlxwLppHKF4eeAr4fZS2dzW8izH8hN9te8lHAbGdNU08PeMqd+jEsLGpaCc4R4KsaI7BulM6pSYD4Jy46dSY0NbUEzzpt2d100BPAIU\
-            JiXB1Fhjz1herJYQ+QbQPxyZ/qy1JAngr0iYgk8zXjAd75v6IXrfj9h2QF86+cSZ/aXsZyhmRrIA3Wo5jWZE0aEa/fa3BWYaEftObK3TUGkMQUIWgBXv+Oc/\
-            gydSVsRSrd1izBrihZxqJAR/G0o1Wt53fMKWCErLkhcyIHG8kmXHURq2SBmG4qCUwSWzhAn6uuYiJceRYPKTCTQEZDlSMz4nx2XkWf7kHJY/kQ/O4/ORBkYQ\
-            Ke+lNUvt+ZSbwykfCYZ21a7EOmkqqmdbosZCR5+BLsC+oXUvGovrA81wYF30Jgs1NeEJ/hLuIeUdYknt3oVF88sTgnefesjpcD5kDiCXohZx3LPJs5z3UFgA\
-            OKJhd3mNB4HL+K6H8JiQOf0uJUHCIa+iZRy4xWBv0VHeTuvQFokdmulIsJkRuQ361t2yXtY3Q55M7GZXWG+iIVIHUETPrYJNQx++UloR9i8Yk5hVNLD9Yhie\
-            rvA/intoYOcf+HfU2wHhmK0/w1A8JkaPXyK+AK98VRZAbB+RZNwMANF5292VQID1Et6/eLqGjpLLGma8AOv695vl54ttrzXF1bzjF9+l3Rxw7HP0JxReMI3v\
-            MV0l2MWpcbvY7m2jhbuCMjOFsRqlyAIP4kx4neqtcwuLhPevyxfo4hdgb1aVxIi+ZdWzoiw8wJ5Yf2ZzCLrCuXNnqLeR/BZ9SzrpucS0WuVxNaDCgw4UboUE\
-            20Y9hELmfBBMgBlY2WBM1/wmswX+LaIT4kLQt0340FUv0iFSUFTI9Alyk6I9pSFjHkwxIBmYHakQLTCa/nb1PJQEV5oSm1hSFwXwwSoFp+KObcbUNxX0FrkK\
-            h09UkugChMQ9xp85xt8Q+DqiK6wEryDzuTArTFQ8MOZNMkZEm+MePCMpmyhMdWgLQzEnEFcWJujJYS8uAxCpECq6oEwWnFnyU12AUjRCFuX4yUhCNTlpACJE\
-            Ae+7vaNSJ7bHRMkNGR9CJtj05+C8WIOj6qCoEBNVuo1xL2mXZdHRvPWYhlomcyCEkVxUKHiBE2GyJmcTwUOB+i6t5eSrlImbmCqSgCIKMNgbBc/39mDLyrR7\
-            h1tpxHJEkPA6v2tlNh8TDMbD1xtPQpp4fCBTuaPHkRoylgjnCkrEPxhj9lA/oluohEiKi62xJck5KaFDmhFnbZJ+BMyBFA2RHiEh8keH5tWwIysdcwAFLOzp\
-            sT0j5YMAo5dBUScwQeS7NjnQhGgSQ0TJHBLVRYtVcrjY4JUGq1RE6ZWvZEyQT19MWG+im2Byf2eg5p9ibO4geAl2ap5Wke4+xo1/oq8BIdAk6N89rqbN3bID\
-            boGPJuHR6enxGaqOL/9+dnwanmumYbxmhMNNamQoxTpHRQmZkZrsxreSoj2hTHC0MvUwh8akJ+Gbk7M//B4n9vr9d5gn453ZoW9qajqGKBiLC5EMqyZwGPxp\
-            D9DY7ZGR/ezNu+PTs6N3HxDpn//7n6Dh8xd7fS24nacYEPZ3cnr28c3Jt9jDC3xfQUapC8ZcQk6QJ7dl6M/W7fsQGaRz5G8HgcVkDhOShud9812ahdDq0EKK\
-            Q68nagYWcGc6HerpNUrdEPhKWoK5HcOM0Z6MsEdnOzYmDmyEJ43Czo4WLxIghC/AwxKUl8CAgogG62iS121BZrLpCmAAGJwj77zxN28E8mGxRxm62/L65NyX\
-            SukIgocKAIuyjbMwxPLZQckNkcZimRH8dbDXVxmXy/JOJbqsPZE/abrR8ZpIr8nlW+wSMxbpDoVJsJR0JLsY5M0WK72fi6oOE5F/gwJX6nOSJr3MiVIj6ZSG\
-            CUSHG46CHq/18mwJqC0OGCfi8zd8Q/tlJnohdOec9AxABqGhBT63tuWecWbuYW3hi70Xf9jde777u+dhMPDC2/evjs7evD8JfUnZMKOiW6EjoqyrK/FzkXdN\
-            3hIvuxFrqisCwtiLWYaRjSlQgbmHcid4Lm9OQtRphh6fHB99DL1OxEOGqvAeaWWRVQMcVrjNm074lpQmLkQuMrqJ0YmHt2olJWMO0bVO/1Ffuo0MCG+RwUja\
-            2E3wBBfqXyQ0YYECePkNvp1HfM0TwPRX8xoWxPe9KzFR7xfuSHAogDLmv5O9c84K7Q9MDCjqyxG/oB/OKdtF9hL6XMrSHxgWFJ+o6k5GUk0rlTgmLwHaIabf\
-            YqY84TT9CujF2EgjAaCf1B3JcniEDXEE70apoda91w/0wNjNvoIIuz8clvFKvu0P3Ii1mjmJHrXcYZgDU9bqs7RtAODFVaUZ+IhOH0IPUuWSqDC2+KlwIsAv\
-            nteI9d4YsELxPiN3aQhD+tGDPnjIa74VNILlexFAzpkMdOUQ8aD6IzZZUwfuwP6jVvNevOtfEPtpjQOYUYhei/AjJSzJQ4wCW5Rb0dBKiCuCDWfcoaQ82Cgt\
-            o8Hijff9VGo6AMyVxH4tAH2YKqHPGBN3Aok39p4Hk3E6l7JlMOcoy4LUt9ABZs0neLaoFVsT+MmSsvxdyNe4L0DnLXy1TZardh4pgqF5JNvIhluwBsK/hfJh\
-            0w0e6gY+MubcKi8VDe6evXM7TsaFGzjun217XGSejMTLu3CYOCeTUJ8Z5MQGDm48VDFWhrCjJ+94JOdWi1gq0rHh7FHcwufVHAWTi92na3m9uRihy1tdohLZ\
-            TnPyuF+cY4TJm5/ChwEGMnVH90aZYzdQqRUUPnFsMWCbTL5I9XYcGNK3dL8GLb1Bbkq8SCQwDvileNDRXI1IK+AFYdyWMwLwcNwEL8/5bNyE3Zd4BAtM2rwh\
-            DQStMPfg0iInDUkcMnHirc7RDcIbfW6jb1zyFNeegwzK7UoITasCPeeAD270QkMYIG7FgSlaLJ2ayME07zuM//v0/UnSUgy8mN3xbVQanfs0pMmb+Twhd4uu\
-            NM4/t+4SJAG1XViCZpxyIQl4gyd7bvhIX+hwl4WIt3T88kBLSkEiiCQb/qlBfRhcBKx5OU82F+Q0ES/waSTMAb28C/Qt2ejC3XAjKyWalnXrifzhQc3MBr74\
-            GXqDeOaKkBFCpygIe9n9VqoQAk5EkU0pKUnItsRB0kThaUpivWj54BRG4OlwduQOzKeYcRVUDEKoFyHecJkvLdVwEIhUuO3BGJxI5u/JUquG46aVyGvBdREC\
-            mKFPBCndZZIc8ZF3j9RwVZ+Lb2oMkggsoD6RDw8pBIzpYmddApC3hymAF6yIEYmAp0+HMpEACQ4+gSx3ypa4sSdvaftG0CHwAORTXvbEqo9zmEfD2f+39IfK\
-            Au0GlLldMtyuCRST0DM6T5yEsecEtW8GFn7Q9hNPoFvu/uPOT9n/aKzNjiMwBSjiNnC+R9V+pkwbjqvZcHpC79ApnbWQlQG4SIuPFCUvGYoBksR8QHIOgwPD\
-            bJxgM6unq1YedFqkn3kL4bXnL/bCLWaySnh7ZHoboyYlJZnKxVACG6kIUXjCOaisE62DOSAPTPEv+RIP2TCg+GR3k/iNGQ+rSKfsOwWliRBRavwI+y9M3zKP\
-            OamiCRSh/KXMAIPuPnFB+yyyTRjNzl3RqHSfY7tw1I51JrHkk10gaQBd8qqV/lOQoDJddQP6J88sr26Kpq4w8XyTPF2rN/rSEAkGrb2OShyIKAq5n1zyWTWY\
-            XPDdx7eiSAn7BOA6wkDpy7K+1P0wbtuWIJ7no/3FM6Bj7A7UQpHzyf4DzIKiDAqTM8JOYPgQliVSXnAGgLX1tTED6AwN1b0f9/b2Yn+cUeeUDkn9KRYHQlku\
-            QouioBdFV12ugBkepvZpCeKde1m9eVaWvJ889CGVJVAixQgFOVPC6C4dUZRtYvTtMYvCoiWeAN4TMVpfZZUtcDHsh/qpBUM6ZtwQrzHjNmbkKJfyyVdB+KlC\
-            tJcYG1FvJYWQ0A5F0QFLeCbu2tPI0YIdstwRRR4TJPEmpCgvWF8oU/LANC9LNj7SoF1iVYN2nmORhHqFSQXpdU4Jnyn+f7Eq0wBYQsuFQGos6bWc58nA/Klr\
-            QBoOHhHthk/XIneVva7kI41VysWz/5kcfPVp978+dZ+a8+jwyacsfgZg/Lenv9GNjmC7w09kNn/Cv/EmvOivjbZyAua1PkmKb4iKTJgXgsBltyjOMzayQnBL\
-            G9jUc7/XC0uVDODIZPD4au/I6mDfNDEnnk/hR2/4M463ryGWMRUTQaftDaEndvuMLhzFzLqiwmwRsF2ubKYIhAWz8l7ARgiek2cXxBH5eMRVXWe23O4Fym4R\
-            /QymIAbia9TjiQ+A4idHCkRiLuGtrgaCdnsbPj7Z6kIIoqdrnMnmIhaKeog0P6IU54rJAKuehZQ6FwmmAdNDwO5SJr4j57mTV6d/G9HLBnm1shO1FeklTMZJ\
-            G8LkTyy10lKi2zK9wnRqoZWyYsYQwHStNoD/gRbbYB5o0e7TaT9kc3CJJd2ILWeJT4ckBur6Abg4jMp/QD5tR5SL9j0nizpHHAXt03DwVCqQomTM/YqjWw5g\
-            oyvoIRJyFgHnKDEGAt4JlLxwAz3RsJjCf7dz2Lkg4qWSp4MXFQ+cZmJ5w6fi/Z5hcvniQe4vnnKf/rRQRZ24Z0PpA/riGC1pu7qaori9r63lh4eaQIMDY4R0\
-            UVzUI3TWV3hct9THonnsQb1Ups68ptCQADTjkKG8SoyzTxmL6YuXWaXA5H512tXVjPRZGmOff1GSBCqkykz8NdIkJNWcKYsLy3lOzRNBXDoyEvUvPSW0dPKj\
-            OgW+07NkeifCRcamUOGR8XHm5sTyWOBMKIaBuFCm1dUqxbxQth03WGVLIckJF/G7LTKjdIZrCYBdD8zB2SdM+35ZZ7ZpqxLlH3bwfezdIXmcTXmgd9yzeeNt\
-            pycP9YkSq0qMB6IIQrJFsTLnSJTccsHg8GNmMA5D1kW38BCMzZ1NEtGluWwqESdGOCVFl+nav7ceAYodRZJpe02nOvTWmCc8sHdxwGPkVtnaeFR0ms2TA3M+\
-            fm2dWCeFkwCpcUJSA+sdvWj44DW1MeubuVmUH6FH4sie3F5ZyuQxlQoYsM5S+lJETdBTb87StyzWvU0581U/2KAmBFL97qETHajo1isT4CAqxUkcu1L0maRY\
-            +M3J2H9QabgHIeswnm+DsFMDT2QTVc4tQpFpmafNqbQ/fXm4CoNGgSOXUQng+i0PLmpAykfvZBsKqkjUlexX8sVeDp30i/DbAksugvXPJ6fTLEMtJCALzj1D\
-            HcAe3eRJcCxL+eJ5InTdd6CFdzUp1qrobwKCZ4JBv/P4cavyHxJb+zQQY70XZ3OnbnE9C9jzgz1sLvr2U3hSYykcVEFo6rRc9C3BRdFwOUBSwPEGTFV6I9TZ\
-            RCpeaZQ5btM7EZe7q1cgkjM+y4iHrRQ0Bs9cvoVlG0kIAgpYKVZBYd+utrEv6IkPxiEsuEKQzJWwXX4qUp3fDZQQYGTVhTGP5MLCkShLRksll93GLoy5sXBZ\
-            6BO+o7spa32qCu1/eLL+sZQPmnfLvEEfAiqGqJiYNNWXPUM1Gq3F5Syd7Lv9vmgdXyTFelJruyDQxlPRtsCcaPai6ZZCNd719ivpfPky7hXGNtcacR3Nk7rL\
-            5eS3iSByI9HEFilQX86VcMGqxCGv5qTOgP1LRTnHwVUd1FhutSvQfMdgp6zhWRP9284kYaGZIt+O6VDOoJL1ePlYSTyoKvwL4b15jCo0pCvo2qxRj7SCXSa7\
-            OHiGB3j2HLNYRobaccASjNfP+j7qzCgVNwI4ruI2rCswKxfpBRjR6at8hhEsCzYT1wfMm6NbMH6Yg9RgS55qbA84rPVwad7fry/VEblGk66nSgoQKXqUYPoF\
-            KHDPXhBkgdOv2rTsU3KvvrEziM9shn3K7JyR4Rk8THRQh8as+sB156FQxXN+Tpt4clGqLDe9BIgOe0SH+S9O6sAIJQGqty2QKt8yUi9I0FtgnSgnByqJpGuY\
-            hfKkyLdPE4Thvrd4BueBks3cc2kIVUiVFG+pHDEGmsyJIxO90PUEjSg1+gzaGj18rSzdjX5xUoAWyb+qHvfAttl46OzdfWXeJETERzWIgaVtXY3tymkjYj/Z\
-            HYD1zNwV1nRZobvl+L3vEPVWD5gcmucPLLMv4+nks190Gh5dnBkXqkan8G1aYaFulHRT9Ouys+eWvkgDAMPTuBdrlW1MkNxcuEf8PVNxg304DjlknwH9ML/P\
-            Ai5gja7nf6IbhH8ATgOi4k+aJf6KnyUgx6aCgzHoRezGOYfEw2zjW9LV9352xmcd+ZXJ83ORjC4HJab4hIfkI65wbV5Sc6YMqoG05TnFfzyFp/kLE2oyh06R\
-            67HZn4T/GN5TcAMU0dmy7FYSt0/ffzzju47UluDFNsdHH1/9WbyrFm71GWwmCkDnumi0wqZTZaSQgTNNK9xfrHmOSQhssYDVwd8SYLSj1iWG8YgP2Ljk4q8n\
-            q8RGRthBD/7t79xzWNQJaD4y4dJDqbBsXOCsHqxeJmpO2ftx8XfxTQSYKEY8TeiNTT6bwG9MbKUD1RXKDoZA0tVv69u8eZWih3vDAEwuHIOs/wEIQDbTOhMf\
-            cwA1k77vY3yIQX3CgL/8EFLo28wGVzvrJsj1XUte20iHNvD7XBjWBeBRSelnBSuwDEaZ/SFLuagbMsh55rhhzaMSwzX1lsJRixkl8gg6/raOwspCkpTSqiqr\
-            ncfng6coVNiyv4NFO7h72DgwNgk3GwEzwzKbqfj4Bu5Ksj3G6SsrgIkfPh1UaY6C4w+FnwzHoGx5X+xom+NAprjHw+fUpSL2hakjqAFyGeKRc3SS3v5a5uT1\
-            KhvX6os4mGJAUUOMA+pYGvcA+yVDwxdbyl+9qpd3nExh1wTDr3sRptmLEGelrvM7agV/5Wk6jKcDG5Zxds778FQKi+8t84VD67p0P6+KvHtENbzX6G3RqiYX\
-            7D0VkHAqxHVN2s53X+jBMtRBm2GXkaXcqjG8TlEDudQSfHmR9rEI0wQ8DIbio0/XwkIHmYwyDL0IKJBdA/I5NhB5AYGuih2KdGhnkdpNoP10aYYRcLVSiob7\
-            VtZLVX1gUUM0pvsJx1neYeFZ2yaClgrxVwuY7J3E/A/wCMURdZZ20e7zGE2TrQfaeztxEfzf/0IfkfQc/JZ8AzHwwG+Kz4A5ewD3BYakqeO6lOF3HJNogk4t\
-            ybozhXhMN+N+xTgR2hNmiTeA4GLuMJ/58jyxnjuSTvWrdBNfp+L0H39fz1vbRHwrZS6/foA/Bo/fgFpKz1EIHSbkl2m/LzqAIR/HgUkK/HCUaeV2Ut9PjNay\
-            5MMFM4FApeWI5fSzcg4vKCAK9t0Ci+5K3oHJP2MBjR37IPHFEaqSczRua0ogAX2xRt+SHo3f00eXAPDGx8/gEjPvN5RzRNEHAXUG6UhaO2Qg1EFWU3WaLrjE\
-            1LDgEkyu5ML3harBeYESh6ySu4MHXISLpDaZekPnVtJWeff0l0ijeuaaNaknjXAoYAr0BzDKdc/io2P4OVIht/a3JlhZOxnsqg59GVcZbWf2dO00wl3cD3q3\
-            N9qq1M8me+fCplNnSPq8Q+o6/XHCy5RZL2lBoIJOpZUkP9n3HewKJzyNlcgiX4KU48755+2utC3xUa38cCjFr9lQEUHFIto+16F61a0IU+JJOGMItNkjM50V\
-            UVH1xG9SNvVQ3h/puZFoeDXcMFa6Ljfw+IewJ+5o6xkBA/8Gl2wgrRkLNVY74eKQNN45LtoFo7tP9C7GaCi5b28f//4nvy/ZHd766oByI+LBNNi0am/5bJjM\
-            v8r4dJeYjDiGlXZUFP8r7q2XmhnJz+kCRNhOwRMD01zyQ7/mLr5KIv3lnMvSS/Ik9BUFoT0quSIZmcEgVtTL46UjQORdI/R+5bhGbQzvuW/lMNtRgeluEA9+\
-            XYb4S9Dn10EhM23vV0IbPg1gfO9rPWjbbsUa22q2Hp9ZH9QaSBSWjGOZouURYAkY/jmAr/zQQVvg2+vNlor3MqXJ80UocSsXl5aapM9sTkak/HAS2ZOtepLv\
-            yPJ9itM9pLe5N6+ZhFPFH10azlj+1wokSnT8gPXMLRUYP+Qz9GkVMq3xQz/GLezgMKHODpPIfWJ9aZHKKfg/jQqa3C5/dWpgtrLwOuZKWwzEWMX+wCKcEJHv\
-            O7q98c0V6C+U0+rdzw4AVeCs8Kvgo8Dz9VvOE1TuR1nCH9/R3xP0VYu2P9igK0d7KAedemPjs3AjbwFkLGIgPt6wLdWwV0kaYSyVKJqp+h7ewz9nR/rwWORh\
-            iw2z46gJHcKLeuczgZPjGdCHVW0jni3stipj57ASdWyk8RUs2LbZ9r1ZFdDf1xQwxj4naXeuSsL121PYmOLNLlu1P4PH81tV7byYSU1sYPgnFoCK9lVdVWS2\
-            xo+IRt+Xfrhx4S30+/sgLjLbLCvZA+onDwD1fVM0w61yTo/DvYHt8vMPD1SEEjPqZZIPHJFVmVT9Uw7mIjzH2LyzUYU42eUXqbV50+p9suCLs+b8Riwzq0Cv\
-            5QfBymy25SklKlYApif2sflUsbece7E+I6W/tsEhM92MmegouIZb1VgT/CCtD452zz6ulgCvPMISvn299TKfYZqRc6KZ6wDTp3qp8i9/r1c/r2eyTLAV7Jb7\
-            YnNm+dVVuR/9c0xFe8pHViehfAmdItjYOHwWIufhzxwZX9fDyGF4nuQ3mMyvT37xuvisl2Rd4uRXrwLkKb20raShldrQT3zWqYg7Dyya0y+C+JBJefJw70nV\
-            YRXe1KFYLVN8nuEkayUTo7PqKQ/0bUwS3XSiFyFTZSfi0n1OVGa3+YGQXFSjMNiOUxlksUirrE3q2QdOL/N9nsfw9H3UyR9P1+qzPeT+5WPnZ4xQ2uePUWT0\
-            +WsTUbterO/6jPVngB78iR/3C7h1BQSecbV2b2FwSvCwanojb0XdW3zRBV2RYJyArsae3JE4/xLS5y9EgKVryr/kd/rGIu/Sv2CMpncGQg0H82LWetxO06Xg\
-            rIZC6kvS+rXE2j0izadteRHbWQkvQqj6sC+du4aBMgd2RAJfp7f7pCuYGmnm/Y9dip2mcpfit+hBcGcCmbilsiz42SiwtNe177SAjDOJk2o9k4YL7m52/h9y\
-            YcOzyooAAA==
+            path: "js/pages/records.js", digest: "df63379090e57793", length: 35586, gzip: """
+            H4sIAAAAAAACA7U9a3fb1pHf9StgHJ8uEFOw7HbbLrWKVraV1Btbdi2lOQ3NjSACFBGBAAOAllWVv2u/7y/bedw3LijJSX1yIgK4uI+58565g6dPnwYf8lnd\
+            ZO04SKubIEu79CJtc7jI6Ma6zZtRcHETrJo8K2Zplwd1E1ysizLDB9dFtwhWZVqNgjYv81lX1PAz/7yqm476mNVZnuzsFEu6cxukqyLYBPOmXgZhkjyFy+Tn\
+            NtzXDbDHo3W3gFHMdnTHaVpU7xqYhdludpVdOK3S2axeV107ChYp/K9oj9qrPBsFyzor5jej4Jd13twEaQv/XcEqZot8meJlk6fZKV2Ngn/UVY4NgrJoux/p\
+            whgUgeYMuoCBZgiK1bobBeuqgFFev7JeqpfOO5dNkZkt8NppUq/yJu3qBtahfr6bwyhp0+bwpykqGO693Krjpqlhk5ocRm87nP8yvco/iEtjKLW5/fEqxg+z\
+            dUN33BXnDcxg0eRzq2m97nJ33wDQZ/UrmEJTA/xn9XIJmAJLyoq0rC9HQVenbSf+0BLMHttFXpZOh/OiaTueJwBm/lfaUfOdqlit8q51XmsBfLnVDm84jS7W\
+            XYcbiYiM/1/BlPPlqoM/8yIvM97oF6JVWVRX8ne1Xl4gjazKdZOWuDv1RZkv6cdlk7etpBn4ewU/6CUgvwvAzp0A/nXF0pre2qWVLv9sbeOntISd5UY7MCvY\
+            5PdH3x4HB8Hzvb39nadA7T8saqBuQJRPSMqIucE14nVdA1EEaRe0RTXLg26RB9hBXeb0HBEhz/bpPnCET3nzb0AP66zo4NVLpKwgT2cL6icRQ4s+D4Iqvw5O\
+            8y6K1ayu8pt3c3gSMSrFwcHXwfnjW4FYSG2vXx3S35MUYHB4GITh5mOlWvAffLY5V522N22XL1/W5XpZtdD5hIB4G1TQbByEP/30E7/2+lUIcC66Eu8K7MY2\
+            IbKzrFuMg2d/2kOqqYC5jK05LqKwXaUVtLwNZmXaAtcMl3VVh8EGX3DmFsNdew64ImPwH/lSjvpsYNStYOmNAesE1nZWLM2R3iKzK/LMHO25fzTEOnGdLMVr\
+            hwnebbt0uYp9A86AWXa5M+ZLuvnQIbmr7SN26aU5ziKtLgFl6eY9Ycl/+M2z9BJHmAIiCcGV5fN0XQKF0bBpe1PNRGfRpyK/hp6RrcXiOf7D2wlhxBuQEEma\
+            ZVE4X5clzCjksdoQ0F82B6kgegKMyopPFkLhA0IoeLZ4Zj1qm5BYRAFz+QzXu8+oocBiGEKzkiiOjQGZQiatkGeztHorxB/8fCOF2hSoJr1OgajfA0sp2jxJ\
+            yzKaaEkY0cITEPizHOfVFpdVWo4ZHglfBZt4pMbFf8AcIgmEpyx1caJ0mwTrU5SqYTztzbe7WeVIyTzthC6TeVGCSImEHDfeKeZBxE3KvLoEveTg4CDYM3fJ\
+            s1NNvqw/5WKzjM56u/TwnSApEYUntUA6sZybvAsFBiVFC4DO1qQ2WUPjP6Bu/RTGuoKXkf9yN90CmPU1CF3A1lVZ3+RZEryiX3DjU17Wq2VedcCl5Z7Dq5WY\
+            SYtCN0et7qZeN6CTrZKwNzws6nVl9kVdsKwN2vQTKIJzUPHwbVIr2qDoWjE51PxIOrZJcLbIQeKAYIT79FoqZjEObTwxpHh0GyRJYiHbugE8YwHNAii5RJFy\
+            mKzWF2Ux+/7DG8kPAfQTLYej8Iem6HBUBgTAHlWVKERVMYwB65xdb/Ju3VSgswEXKFDoqaebHafNRVNft7nJE4goJMARFIO0BvPknoH1bID1zNcVb/Sv7FSg\
+            O/CAoKqvgXhuN/vqTj3Xv3EYlJJTfWuZNld5o69RsXeatLA/oKzB3T19s2jf1GlWVJdwe56Wba4fQWtQ88oS1HRWBI4ugMO+VHej2BgurfISmwEtmp2/QGuj\
+            1ztrMzngZEOIyXp8AbpKlTN1VHVA5BkAF8PFAqYCgtaofwZzsCbUEGhzAKBfY2NiOGIYMU7w9ujDd+PgtCPrZ06jAb7xY7VvyCUjmoTJcpiRKbPqgKeZZBfE\
+            nUKhiIVI7Oo3UB4jdehjiNAHc7kWaDiKYLUk2OBvguKR+uVBsFkMPeurHZvAI8lRq8zuSNAuj0AX9Ih+6VEslSr43e/E83qF8GgTUCTLdZYDl//r98cf/n70\
+            4s0x0FuMZErjTvamMXW279LVrQIYI/yIzNCxWAj+Zlpnw0zex994P9LQdkH8FQH3JyHfSf1yhJWyhGSvv8ihWsBbeRN/y/szVjjlI7hs5SPB58STRhgo/PdH\
+            Y+YNTV3QKXMZ3u9rYl2gJ7eIe7QHwBqzC+SEaK1pMDGA7Lu99fNjgt9YMzgNAIbmvTqhGZud0EbJl2nTVLe/yNsKuBKafBt/ExxbeUfAVEOQbysImhMVwvXQ\
+            uvzRmZ7itgzXGauMAFj+1bJuSPLmso4I7CyDgIfqWRirhUfiVeja6psbvwEBpA0cRlQ2IcBCVuoQKqzesWwsYfSIpdZAEtEaE+F9Qtw+okEchQnJm5kBKtvw\
+            Q9MwjMl8wuyOyd/s8N3Fz2CoJmhpHgPrLoCqxZhRLLnFMl2ZzGKiuYUwlUnU2jz1fdp07Y65krouL1IUFh7NWEBtFxqEzo7i5q/b7a9xG1TJ06ZId8viUx4i\
+            r63LAlHb7rCqu2KWb++Q27hvCueY/1XxELWQIsvyahx0zTp3F1NkYuQUf1odkJB0XlcrSi/gmbJq3Ymhmg3dol8p0hKKXhprzXWE1vmYTfQRSIMlqFxjgQb4\
+            GzYcSHi2iPjWLeIldE+eDNkua9LrU4J2ZPBXMJRXOGXLHruL5npWtU0aQ7YxEKU5MLObCP/QsEy7MBxxcmmx2OAiMvPvIoJwl56T1o+ATQAAqCWLLn6l7SDI\
+            YKQ9rYxrek3byKPObqhHoTojDqFlSBsiSZDXWFQwUV4j/aT+mJOH6F1C+Wb4ObR4RCpCEbHL5hgiHcrIVV6WwHtmV3BNShTcTNddDfbGCjQt7Laezw3F30Hc\
+            90b/NPtFXZINH8Lsmzb4Ovh9cHTyim3/4MXxt69PTn94ffaX4GP4bVN/DF2UZzue1reyYEUP4E5BbJ3ds5G4S4yWXAspaKjdEK0SwNDUP/4E+446eF6BQqsA\
+            GQlMA2hEivMpdVHcN1TFDtRX21YVwgoU7oJUKlgIeXojHprcfY71Yjh4I7mTksePjK4ESwZQKGYPk9k4vfE4bCMfdcD3L4BaI96zooLxi8w1mgmECQMMVVWA\
+            mNe+0lMxDKyAOEsQ5ej1dS13tO8f8SOYGOBDNctBG7e93aBfdgswbQJq51tNm3dDSwGcxvmG8T3fA+V2Bjfy7OIG3uWVF9l2gBgWjN0CyQ3tIsAlaEbTT5Z5\
+            26agqDwRIEnAqkGprfUaMnnHwfkIfbfA1Zp0BuQYPL5V7Z8EzzbnfhtXG1pa8dw4eIqs/Iy5UdQ3bGRw5fWr4MCgI3k77Ll0hHEg2CowEPL9IGUiJRrdbRzP\
+            DiKxXyeN1WvRoEcqQe9HFIFSVJSs7CGDFpOxLQBuw9oM/ZaeX25NcyXKG3NTFDWxpPbbTW/FKJLeF7MrtoAHV4H2EwzCnNAS+PSudAhK9zPKC2G/0AjfIBVH\
+            seNjlGLE9scBn6ubpTWIaBiSKF9fLAuUljnyNVoW/UL1Hf++YuspUn5Zp3NXLLX5JQpG8gQLvnoJ27MKe2rLKwEZWuxEGsEjDaQpb4uEoNwZjtHgoL35EGNl\
+            eaZa8agrDMHApNCwb4rqso9hapiRt1vWLGYwxauxYvZCrdCGGZsqDzJJex5UdhO5nTB0yE0ofpIAFUQRe/r4zbDPVGVIdfkebEpy6hp6xLa9ELoFEr9J9SNJ\
+            WThTDj3bWkC+SyQHEoCs2MaK3mxVNNx/XlUFtpN20EJ+talsYzMtgDZymQsRnAD+LKNY7jVuqXcHUVFmjuN5qtmEl6gewhfOAMbhANKyni4cP0RMfcMwHhkq\
+            g36u4MAPWKW2PCB4YThQSBvz4aEPk4AlXPvhpnydiKQXwql7kl+L3VeaFllG7+YwwaKFx0pbI/fpzfKiRitnVZIFeAW6N1yVeZr5BwWOtY5CEUxEniEWuft7\
+            veC30AZ656YYdAazGJsuCvRTo0rwC9/khgNjHFPMifTp+roq6xRXxIEoMYBc88uabEFh4i/qa7wR2evDMHVoWz9fyPNvB7j+PoljqdZqrDA23lBPBW2gOAf1\
+            7n4CQ/VkmFgYZAcqAMhKiwPWTeMIxcsDXwm3F8rmtpZnOZYf6at9L+EwMGbrpoG/Z0z9HpUQNi4F5Qz3UIgV3TFIZ1KnxHwQlBs/lRob2oJimjft7qJuCuAR\
+            oDApCabGGnvG8mK1hMg3gP7hyPRn3UqSAP6KhCn4NOMF0/G+qR+i9/2IbQf0pZNPnNlfyn6GYm4kC9CtltNoRhQdqtFvf11gphGx78TWOg2VxhAkZAFY8Y5/\
+            /jN4JGVFLNXaLcasIV7IqUZC8KtQqtHyvuMTtkRQWpa8kAGJ45UsO47SsEXKMBQHpQwumSVM0Nc1lyk5jgSTn0ygISDLkZrxlByXkWf5kyksfyIfTOPpSAMj\
+            iJT30pql9nzKzeGUjwRDu2pXYp00FdXzLVFjoaPPQRdg39BtLxqL6wPNcGBd9CYLNTXhCf4S7iHlHWJJ7d6FRfPLE4J3n3rI6TAdMgeQS1GLOO7Z5FnOeygs\
+            ABzRsLu8xoPAZXzXQ3hMyJx+l5Ig4ZBX0TIOXGOwt+gob6d1aIvEDs10JNjMiNwGfetuVa/qT0OeTOxmV1hvoiFSB1BEz62CTUMfvlJaEfYvGJOYVTSw/WIY\
+            nq7wP4p7aGDn7/l31NsB4ZitP8NQPCZGj18gvgCvfFkWQGwfkGTcDADRedvdlECA9QreP398Cx0lFzXMeAnW9R82q8/n215ristFxy++TbsF4Njn6M8ovGAa\
+            P2C6SrCLU+N2sd3bRgt3BWVmCmM1SpEFHsSZ8DrVW1MLi4T3r8uX6OIXYG/WlcSIvmXVs6IsPMCeWH9mcwi6wrlzZ6i3kfwWfUs66bnEtFrlcTWgwoMOFG6F\
+            BNtGPYRC5nwQTIAZWNlgTNf8JrMF/i2iE+JC0LdN+NBVL9IhUlBUyPQRcpOiPaUhYx5MMSAZmB2pEC0wmv529TyUBFeaEptYUhcF8MEqBafijm3G1DcV9Ba5\
+            CodPVJLoAoTEPcafOcbfEPg6oiusBK8g87kwK0xUPDDmTTJGRJvjHjwjKZsoTHVoC0MxJxBXFiboyWEvLgMQqRAquqBMFpxZ8nNdgFI0Qhbl+MlIQjU5aQAi\
+            RAHvu72jUie2x0TJDRkfQibY9OfgvFiDo+qgqBATVbqNcS9pV2XR0bz1mIZaJnMghJFcVCh4gRNhsiZnE8FDgfoureXkq5SJm5gqkoAiCjDYGwXP9vZgy8q0\
+            e4tbacRyRJDwKr9pZTYfEwzGw283noQ08fhApnJHDyM1ZCwRzhWUiH8wxuyhfkS3UAmRFBdbY0uSc1JChzQjztok/QiYAykaIj1CQuRPDs2rYUdWOuYACljY\
+            02N7RsoHAUYvg6JOYILId21yoAnRJIaIkjkkqosWq+RwscErDVapiNIrX8mYIJ++mLDeRDfB5O7OQM0/xdjcQfAC7NQ8rSLdfYwb/0hfA0KgSdC/e1zNmptV\
+            B9wCH03Co9PT4zNUHV/8/ez4NJxqpmG8ZoTDTWpkKMU6R0UJmZGa7Ma3kqI9oUxwtDL1MIfGpCfh65OzP/4BJ/bq3feYJ+Od2aFvamo6higYiwuRDKsmcBj8\
+            eQ/Q2O2Rkf3s9dvj07Ojt+8R6Z/9+5+h4bPne30tuF2kGBD2d3J69uH1ybfYw3N8X0FGqQvGXEJOkCe3ZejP1u37EBmkC+RvB4HFZA4TkobTvvkuzUJodWgh\
+            xaHXEzUHC7gznQ717Aqlbgh8JS3B3I5hxmhPRtijsx0bEwc2wpNGYWdHixcJEMIX4GEJyktgQEFEg3U0yeu2IDPZdAUwAAzOkXfe+Js3Anm/2KMM3W15fTL1\
+            pVI6guC+AsCibOMsDLF8dlByQ6SxWGYEfx3s9VXG1aq8UYkut57InzTd6HhNpNfk8i12iRmLdIfCJFhKOpJdDPJmi5XezUVVh4nIv0GBK/U5SZNe5kSpkXRK\
+            wwSiww1HQY/Xenm2BNQWB4wT8fkbvqH9MhO9ELozJT0DkEFoaIHPrW25Z5yZe1hb+Hzv+R93957t/v5ZGAy88Obdy6Oz1+9OQl9SNsyo6NboiCjr6lL8XOZd\
+            k7fEyz6JNdUVAWHsxSzDyMYUqMDcQ7kTPJfXJyHqNEOPT46PPoReJ+IhQ1V4j7SyyKoBDivc5k0nfEtKExciFxndxOjEw1u1kpIxh+hap/+oL91GBoS3yGAk\
+            bewmeIQL9S8SmrBAAbz8Bt/OI77mCWD6q3kNC+L73pWYqPcrdyQ4FEAZ89/J3pSzQvsDEwOK+nLEL+iHc8p2kb2EPpey9AeGBcUnqrqTkVTTSiWOyUuAdojp\
+            15gpTzhNvwJ6MTbSSADoJ3VHshweYUMcwbtRaqjb3usHemDsZl9BhN0fDst4Kd/2B27EWs2cRI9a7jDMgSlr9VnaNgDw4rLSDHxEpw+hB6lySVQYW/xUOBHg\
+            F89rxHpvDFiheJ+RuzSEIf3oQR885DXfChrB8r0IIOdMBrpyiHhQ/QGbrKkDd2D/Qat5J971L4j9tMYBzChEr0X4gRKW5CFGgS3KrWhoJcQVwYYz7lBSHmyU\
+            ltFg8cb7fio1HQDmSmK/FoA+TJXQZ4yJO4HEG3vPg8k4nUvZMphzlGVB6lvoALPmEzxb1IqtCfxkSVn+LuRr3Beg8xa+2iardbuIFMHQPJJtZMMtWAPh30L5\
+            sOkGD3UDHxlzbpWXigZ3z965HSfjwg0c98+2PSwyT0bixU04TJyTSajPDHJiAwc37qsYK0PY0ZN3PJJzq0UsFenYcPYobuHzao6Cyfnu41t5vTkfoctbXaIS\
+            2c5y8rifTzHC5M1P4cMAA5m6ozujzLEbqNQKCp84thiwTSZfpHo7DgzpW7pbg5beIDclXiQSGAf8UjzoaK5GpBXwgjBuyxkBeDhugpdTPhs3YfclHsECkzZv\
+            SANBK8w9uLTMSUMSh0yceKtzdIPwRp/b6BuXPMVbz0EG5XYlhKZVgZ5zwAc3eqEhDBC34sAULZZOTeRgmvcdxv99+u4kaSkGXsxv+DYqjc59GtLkzXyekLtF\
+            Vxrnn1t3CZKA2i4sQTNOuZAEvMGTnRo+0uc63GUh4jUdvzzQklKQCCLJhn9qUB8G5wFrXs6TzTk5TcQLfBoJc0AvbgJ9SzY6dzfcyEqJZmXdeiJ/eFAzs4Ev\
+            fobeIJ65ImSE0CkKwl52v5UqhIATUWRTSkoSsi1xkDRReJqSWC9aPjiFEXg6nB25A/MpZlwFFYMQ6kWIN1zmS0s1HAQiFW57MAYnkvl7stSq4bhpJfJacF2E\
+            AGboE0FKd5kkR3zk3SM1XNXn/JsagyQCC6hP5MNDCgFjuthZlwDk7WEK4AUrYkQi4OnToUwkQIKDTyDLnbIlbuzJW9q+EXQIPAD5lJc9serjHObRcPb/rfyh\
+            skC7AWVulwy3awLFJPSMzhMnYew5Qe2bgYUftP3EE+iWu/+48zP2Pxprs+MITAGKuA2c71G1nynThuNqNpye0Dt0SmctZGUALtLiI0XJS4ZigCQx75Gcw+DA\
+            MBsn2Mzr2bqVB52W6WfeQnjt2fO9cIuZrBLeHpjexqhJSUmmcjGUwEYqQhSecA4q60S3wQKQB6b4Xb7CQzYMKD7Z3SR+Y8bDKtIZ+05BaSJElBo/wv4L07fM\
+            Y06qaAJFKH8tM8Cgu09c0D6LbBNGs6krGpXuc2wXjtqxziSWfLILJA2gS1610n8KElSmq25A/+SZ5dWnoqkrTDzfJI9v1Rt9aYgEg9ZeRyUORBSF3E8u+awb\
+            TC74/sMbUaSEfQJwHWGg9EVZX+h+GLdtSxDP89H+4hnQMXYHaqHI+WT/AWZBUQaFyRlhJzB8CMsSKS84A8Da+sqYAXSGhureT3t7e7E/zqhzSoek/gyLA6Es\
+            F6FFUdCLoqsuV8AMD1P7tATxzp2s3jwrS95PHvqQyhIokWKEgpwpYXSXjijKNjH69phFYdESTwDvkRitr7LKFrgY9kP93IIhHTNuiNeYcRszcpRL+eRJEH6s\
+            EO0lxkbUW0khJLRDUXTAEp6Ku/Y0crRghyx3RJGHBEm8CSnKC9YXypQ8MMvLko2PNGhXWNWgXeRYJKFeY1JBepVTwmeK/1+uyzQAltByIZAaS3qtFnkyMH/q\
+            GpCGg0dEu+HjW5G7yl5X8pHGKuXi6f9Eh48mT3anhx+zJ9Hh+GMCf+ND+JXLu3Q1CnbtFvFXj+PJwZOPu//1sfvYfKymTwsA/789/p3u/AjQJPxI5vZH/Btv\
+            wvM+TAgFJmCW6xOo+Iao5IT5JLgp7E7F9cVGNgmiAowdTv3eMixxMoBbk8Fjr72jroN908ScPAAKW3rDpnG8fQ2xjMWYiD1rPxFaY7dP6cJR6KwrKugWAbvm\
+            imiKsFigK68HbITgVXl2TpyUj1Vc1nVmy/tegO0a0dZgJmIgvkb9n/gHKIxypEAk9BK+6yoiaO+34cOTtM6FAHt8izPZnMdCwQ+RV4woNbpi8sFqaSGl3EWC\
+            2cD0ELC7lMHv6AfcycvTv43oZYMsW9mJ2or0AibjpBth0iiWaGkpQW6VXmIattBmWaFjCGCaVxvA/0D7bTB/tGj36ZQgske4xFJwxM6zxKd7EuN1/QdcVEbl\
+            TSB/tyPRRfuOk0ydo5GCZ9Bw8FQqnqLUzN0Kp1tGYKMr7yEScvYB5zYxBgLeCZQ8dwNE0bB4w3/XC9i5IOKlkoeEFxUPnIJiOcWn6f0eZXIV4wHwL55yn/60\
+            MEZdumd76YP94vgtacm6CqO4va+t7PuHqEDzAyOGdFhc1AN03Zd4zLfUx6l57EF9VqbcvKKQkgA045Ch9EqMs08ni+mLl1kVwUMB6pSsq1HpMzjGPv+q5ApU\
+            ZJV5+VukV0iqOVOWGpYBnZknibjkZCTqZnpKb+mkSXV6fKdnAfVOkotMT6H6I+PjjM+J5enAmVDsA3GhTKvLdYr5pGxzbrA6l0KSEy7+d11kRskN14I4akGJ\
+            u3T2CdPFX9SZbRKrBPv7HZgfe3dIHoNTnusd90zfeNupy0N9EsWqLuOBKIKQbFis6DkSpbpcMDj8mBmMw5B1sS48PGNzZ5NEdEkvm0rESRNOZdHlvfbvrGOA\
+            YkeRZNpe0WkQvTXmyRDsXRwMGbnVuTYe1Z5m8+jAnI9fyyfWSWEoQGqckNTAekc2Gj6wTW3Mumhu9uUH6JE4sicnWJZAeUiFAwass5S+FFET9NSps/Qti3Vv\
+            U858VRM2qAmBVL+570QHKsH1ygs4iErxFcceFX0mKRaMczL971VS7l7IOozn2yDs1M4TWUiVc4tQZFbmaXMq7VZf/q7CoFHgyGVUArjuy72LIZDy0TsRh4Iq\
+            EvUo+xWAsZdDJ20j/LbAUo1VIE5cp1mGWkhAlp979jqAPfqUJ8GxLAGM55DQ5d+BFt7VpFirYsEJCJ4JBgun8cNW5T9cduvTQIz1np8tnHrH9TxgjxH2sDnv\
+            20/hSY0ldFAFoanTctEnBRdFw2UESQHHGzBV6cVQZxqp6KVRHrlNb0Q876Zeg0jO+AwkHtJS0Bg8q/kGlm0kLwgoYIVZBYV9u0rHvqAnPlCHsODKQjLHwnYV\
+            qgh3fjNQeoCRVRfUPJILC0einBktlVx9G7ug5sbCZaFP+I78pqz1qeq1/+E5LYAlgNC8W+UN+h5QMUTFxKSpvuwZqu1oLS5n6WTf7fdF6/giKdaTWtsFgTae\
+            irYF5kSzF023FLjxrrdfgefLl3GnMLa51ojrb57UXS4nv00EkfuJJrZMgfpyrqALViUOebkgdQbsXyrmOQ4u66DGMq1dgeY7Bkll7c+a6N92QgkLzRT5diyI\
+            cg2VrMfLh0riQVXhXwjvzUNUoSFdQdd0jXqkFewy2cXBUzz4s+eYxTKi1I4DlmC8ftb3UWdGqbgRwHEVt2FdgVm5SEvASFBf5TOMYFnombg+YN4C3Ynx/Ryr\
+            BlvyVHG7xyGv+0vz/n59qY7ItZ10HVZSgEjRo8TUL0CBO/aCIAucft2mZZ+Se3WRnUF8ZjPsU2bnmgzP4H6igzo0ZtUHrjsPhSqec3faxJOLUuW86SVAdNgj\
+            KgJwflIHRggKUL1tgVT5lpGyQYLeAutEOTlQSSRdwyywJ0W+fQohDPe9RTc4f5Rs5p5LQ6hCqhR5S2WMMUBlThyZ6LmuQ2hEt9Fn0Nbo4WtlyW/0i5MCtEz+\
+            VXW8B7bNxkNn7+4qDychIj7GQQwsbetqbFdcGxH7yW4ArGfmrrCmywrdNcf9fYevt3rA5NA8f2CZfRlPJ6b9otPw6OLMuMA1OoWv0woLfKOkm6Ffl5091/Ql\
+            GwAYnuI9v1VZygTJzblbGsAzFTdIiOOQQ/Yp0A/z+yzgwtfoev4nukH4B+A0ICr+pFnir/hpAnJsJjgYg17EfJzzSzzMNr4lXX3v5md8RpJfmTybiiR2OSgx\
+            xUc8JB+NhWvzkpozZVDtpC3PKf7jKVjNX6ZQkzl0imOPzf4k/MfwnoIboIjOsmW3krh9+u7DGd91pLYEL7Y5Pvrw8i/iXbVwq89gM1EAmupi0wqbTpWRQgbO\
+            LK1wf7FWOiYvsMUCVgd/g4DRjlqXGP4jPmDjkou/nmwUGxlhBz34t79zxyFTJxD6wERND6XCsnGB83qw6pmoVWXvx/nfxbcUYKIYKTWhNzb5bAK/MSGWDmJX\
+            KDsYAklXv6mv8+Zlih7uDQMwOXcMsv6HIwDZTOtMfAQC1Ez6LpDxAQf16QP+YkRIIXMzi1ztrJtY13cteW0jHdrA73phOBiAR6WonxaswDIYZdaILAGjbsgg\
+            55njhjWPWAzX4lsJRy1mosij6/jbOkIrC1BSKqyqyDaNp4OnL1TYsr+DRTu4e9g4MDYJNxsBM8fynKn4aAfuSrI9xukrR4AJIz4dVGmOguMPhZ8Mx6BseVfs\
+            aJvjQKbGx8Pn26Ui9oUpJ6gBcvnikXPkkt7+Wuby9Soi1+pLOpiaQFFDjAPqWBr3APslQ8PnW8pmvaxXN5yEYdcSw6+CEabZixBnrK7yG2oFf+UpPIynAxuW\
+            cXbOF/FUGIvvLA+GQ+t6dr+si7x7QBW9V+ht0aomF/o9FZBwKst1Tdoudp/rwTLUQZthl5Gl3KoxvE5RA7nUEnz5lPZxCtMEPAyG4qOPb4WFDjIZZRh6EVAg\
+            uwbkM2wg8gICXU07FGnUziK1m0D76dIMI+BqpRQN962sl+J6z2KIaEz3E5WzvMOCtbZNBC0V4q+XMNkbifnv4RGKI+os7aLdZzGaJlsPwvd24jz4v/+FPiLp\
+            OfiKfAMx8MBvis+AOXsA9yWGpKnjupThdxyTaIJOO8l6NYV4TDfjfqU5EdoTZok3gOBi7jCf+fL8sp47kqoBqHQTX6fi1CB/l89bE0V8Y2Uhv5qAPwaP7YBa\
+            Ss9RCB0m5Jdpfyg6gCEf44FJCvxwlGnldlLfXYxuZamIc2YCgUrLEcvpZ+UcnlNAFOy7JRbrlbwDk3/GAho79gHk8yNUJRdo3NaUQAL6Yo2+JT0av6ePPAHg\
+            jY+mwSVm7G8o54iiDwLqDNKRtHbIQKiDrKaqNl1wgSllwQWYXMm578tWg/MCJQ5ZJXcHD7h4F0ltMvWGzrukrfLu6S+YRvXcNWtST/rhUMAU6A9glOuexcfK\
+            8DOmQm7tb02wsnYy2FUd+jKuMtrO7PGt0wh3cT/o3d5oq1I/m+xNhU2nzp70eYfUdfrjhBcps17SgkAFnUkrSX7q73vYFU54GiuRRb4EKcedc9PbXWlb4qNa\
+            +eFQil+zoeKDikW0fa5Dda5bEabEE3TGEGizR2YaLKKi6onfpCzsobw/0nMj0fByuGGsdF1u4PEPYU/c0dazBQb+DS7ZQFozFmqsdsJFJWm8KS7aBaO7T/Qu\
+            xmgouW9vH//+J78v2R3eenJAuRHxYPpsWrXXfKZM5l9lfCpMTEYc30o7Kqb/hHvrpWZG8jO8ABG2U/CkwSyX/NCvuYuvmUh/Oeey9JI8CX1FIWmPSq5IRmYw\
+            iBX18n/p6BB51wi9XzquURvDe+5bOcx2VGC6G8SD35Yh/hr0+W1QyEzb+43Qhk8RGN8Jux20bbdijW01W4/PrA9xDSQKS8axStHyCLB0DP8cwFd+6KAt8O3b\
+            zZZK+TKlyfMlKXErF5eWmqTPek5GpPxwEtmjrXqS76jzXYrTHaS3uTOvmYRTxR9rGs5Y/tcKJEp0fI910C0VGD8ANPRJFjKt8QNBxi3s4DChzg6TyH1ifaGR\
+            yjD4P6kKmtwuf61qYLayYDvmSlsMxFjF/sAinBCR7/u7vfHNFegvm9Pq3c8VAFXgrPBr4qPA89VczhNU7kdZ+h/f0d8h9FWZtj/0oCtOeygHnXpj43NyI2/h\
+            ZCx+ID76sC3VsFeBGmEslSiaqfqO3v0/g0f68FjkYYsNs+OoCR3ei3rnOoGT49nR+1V7I54t7LYqY+ewEnVspPEVLNi22fa9WRXQ39cUMMY+J2k3VaXk+u0p\
+            bEzxZpet2p/P4/mtq3ZRzKUmNjD8IwtARfuyrioyW+MHRKPvSj/cuPAW+v1dEBeZbZaV7AH1o3uA+q4pmuFWOaeH4d7Advn5hwcqQokZ9TLJB47Wqkyq/ikH\
+            cxGe42/e2agCnuzyi9TavGn1PlnwxVlzfiOWmVWg1/KjYGU22/KUIBUrANMT+9h8rNhbzr1Yn5/SX+ngkJluxkx0FFzBrWqsCX6Q1gdHu2Mf1yuAVx5h6d++\
+            3nqRzzHNyDkJzfWD6RO/VDGYv/Orn9dzWV7YCnbLfbE5s/xaq9yP/jmmoj3lo66TUL6EThFsbBw+C5Hz8OeRjK/yYeQwnCb5J0zm1ye/eF181kuyLnHyq1c5\
+            8pRe2lYK0Upt6Cc+61TEnXsW2+kXT7zPpDx5uHek6rAKb+pQrJYpPs9wkjWWidFZdZgH+jYmiW460YuQqbITcek+Jyqz2/xISC6qWBhsx6koslymVdYm9fw9\
+            p5f5PutjePo+6OSPx7fqcz/k/uXj6meMUNrnj1Fk9PlrE1G7XqzvAY3154Pu/Wkg98u5dQUEnnGVd29BcUrwsGqBI29F3Vt8CQZdkWCcgK7GntyROP8S0mcz\
+            RICla8rv8ht9Y5l36XcYo+mdgVDDwbyYtR63s3QlOKuhkPqStH4rsXaHSPNpW17EdlbCixCqPuxL565hoDyCHZHA1+ntPukKpkaaef8jmWKnqUym+C16ENyZ\
+            QCZuqSwLfjYKLO311ndaQMaZxEm1nknDhXo3O/8PKrSymQKLAAA=
             """),
         ConsoleFile(
             path: "js/pages/request.js", digest: "d19efe5c2859357f", length: 7139, gzip: """
@@ -1197,52 +1197,52 @@ extension ConsoleFile {
             KXW8ovx1+vnMsP+JeiDxelSHPQQZU1nG/3cJGzWCqvShCnFvz1DSeQHFDrsaqjIo/kXneZClT20+4xA+LZLEP175D+P0RCjtJAAA
             """),
         ConsoleFile(
-            path: "js/pages/users.js", digest: "b210d5db2ab56d9a", length: 13174, gzip: """
-            H4sIAAAAAAACA71bbW/bOBL+nl/BCsGdBDhKbu/uS4puN9f2DsVts0W73cXBZyCMRcfayKQrUnENr//7zQxJkZIlJ+0CF+w2NkUOhzPPvFI5Pz9nV/O5aqTR\
-            zxmXBVNSMLVgZilWE7YpzZKVRrN1xedCT5gWWpdKwqdCPJQwRGvWXOt7sdX5yUm5WqvasB3j65Lt2aJWK5bk+Tl8zX/TyfMwYTlh68bEcwq16s1ZqBq4uCsf\
-            hIS9l2ojf5JzEa/BGbq36k5N2LIWi3herRoj6t5Eru8nbK5WKzgEHMkoro379aauVR0T0EtRVf31t1pVQHfCbnlxh78aYxSwOud1gZQLGBOrtdlO2KIUFYwt\
-            BS9EPWElfK4Uh39ls7rFkTUva2BiXTU1r1DSlZgjN/y2AiqmXHXO3ThxnpyDBn9eCqYNN6AOUB2XjFuVTuCE9HW9BnrwFLWan8xBgcYveMF2Jwx++AMvK9zr\
-            kk2TK/8lmbAEqTuCrNSs0aJAuo1ueJUnswktr4U2dTk3osD1H9pvSOBqvda4P+PRNE/yOYx9bmBYo7YJbAU3nPFawJMF7tZuIpXDKu5xrTwJ3OODJ4LruNQb\
-            UVs2ywUsQ6ZrhmNMl3cSnpSypQo0quJamdcCELIqJUngFQ7CSgNAd8OPbWOCnP6sSbyNtsSJzq2AAzZoYY1p9zYCscTrstp+kh0V/ByesCY8auV5L8Qatyxr\
-            khcCRtJGy1LekVVueGk32gNMrM7X/E6AxlOxAnIZe/E92Ul6g+LR56c7IRGznz68faVgdymkcVP3NxkQ4Xor52zRyLkBJ8DmtQAIpZlDkN1iBfiGLTjuTvab\
-            2qd02tLg4ZJrsYl0B+sWZb2C8Xf8XoQH7TIyHQ1C2THJV0iAmIKlIBJRwfc3ZzjAeFEAwDQ8MNt1PA8hVtaITVM3YEeBNv60ZNGPbVRdRJTfhyFHM5rUJQvW\
-            1hgF7mRdAWRgphSbszC7syX+gKIAyGReBM8V37L5kktQUQmmC8ZwJwzYDKqEbIOjdmEiKCZPRg9B3vIaPken+BeO0QRcF+Yu+Arw1Zv8Txr0s2dhm7qRlyx9\
-            4BWYAIEHnfpaaZMmBKAEKZPIL5mdldO3CfNSaMf9gHPu18QOfXT083Y8654zsNxbEB5kbO8W7QG1+BusM0VgZhAbUjQC+ma5y2DO/gDbVQnHeijFBrSMoSOA\
-            3EaLXC3eW2MCVA7j2un3kxON3q5uFcoXZXUGbh4HSaTWjkDUzyM7WpQV+B2gv0yTUkKkJOk6DGrB6/kymdi4vFQVxBTUnF1zu40sIQEXws9It8nYFHQgZ3ZD\
-            nBNhlWR7aUWQg+urt/ln9vJlZ46SxB9Ag0BR1HyTWmI5Lc8AyxLSgwLCN0wSoDNDM+lTDk/YixcvwIgl7s/+9CcWr85LOa+aQug0+SHJOlCAmV6dnRUQYVZp\
-            lmWt+q1Eb1WxtfIsygeS5rwCGKI4DZ/fJ+10MF+ySAyO01kYK/WvIGrUOZq7HYeDO5jYyJ62+t4x3dwCcZ9e2ayqxEhYPwCv7A2fL9kSI7S1/1rMwSIgMqFg\
-            6i1ybTjEnRqWcUORkebhErUWEgNj0AIn3KKXtElI2veyBDJk676UYIgJYF8OwxIEMWtNiDzVociMUtUtr8mdWOGDmlHCToatIREcjPhivAWRJyE81YLgm+7Y\
-            Z/CgMKXVQGQGFDJfWH3kdqc0xW8EIfxgzTg36kcF4fgV1xCSAmqQrkNEd0oW7YVaROYneNR156ALEJOhYxKHL9nN6c6mbCnxlldC3plltkf9nu5s+pZadu0j\
-            tEGnBoij7JI9Mqfr7zzo0OZgbfIcgz4mH/D/StVgnJu6NJhbbWieM2ubl9Mnsqu8T5fyShC99/oetrXawLHt0XQFKX56MWF/v7gA9YKlgv12ZY95rJIIx/jR\
-            M/tMvxYYCovYUoPGsuwwJs4hn15JG+u9V73yjupgtk08JTm/sHna2/wlm4ZNQdAscfl6mtwKTJYKOxE94YbXMslmgzvhzyUChBNAMHO6ZP0zIVDiI/bDdAjX\
-            /nhvX6N1OrStQJaUWPQPVRbuWEVmI7hf/g68zuAKrBjsGmv6uHB2yAyVJ5fHcB9l2uR7yImBl0KH5NAG6Oo4DPIAkXWw7xFCCINj+2AmBJkgWD1M9rhGjLuC\
-            NNrN2e7eli6Ua2I15Yw4bbMTXlVRcoKbhEwFKwFe+eBmv01gPw2h7LsLYBdOxKyRE73gvghPUKs525xhnHDHLbGCtJ/90+BmMA2JrZ7i3kUGyjNNLa0q0kjc\
-            mm2F6eE+uZJxNbbB0OACCB6BNINle87IoiGrhJza1gkQf2E+Og8Upg1DmIFoW+efnaEZnyGVs2ad9/adTpOPWAKjlUgOkLJ7utyFF/wH8YVj6ptDipTMZpPH\
-            A9FI6In8MmQcjXhXzmtloFZPxxKMaIUTpQ/be5vcQY387urDvy/ZT7ItME5O2hjlYifpBrL4O4Bkt6hxaS0U4DYSxWmFS9mh5KEMMgWB2ljRA42BkL7riNTi\
-            Fuan0QFoKnYgKHKRpStJeb1SRdKJkEQDmY3X79mcG0gsUoEdjKy3ZehtuOfRQiuw5yeRGMNiWzC4I1o3G5d4rTt6ZaWBAJO2rAjlnX3Ww9VhcfdIATPxSSn5\
-            tnayzUqH3O3Tq50u6TDd0+65z8fqoXMLjTNH24HoSSXPU8sc+C87ODC4WQeLwK8ry2IFdpERg7noFfBD2uWjURlxC3P/oxr2oBqAItauBAj0A86FU88K6hbq\
-            N4IfMwq7Y66L4lwTdjTQgUFy9ziOhrEEW77p9QquAxePNQpaPDjrHwifT8WA36AFgeesLYn9gNVq18oxcDxzuvHhYshlONEUyaN+Ayk6gjZVoVjkchjvVJio\
-            tGgzt8702OdGNgdqKxdbXwraFWn6jYJxUs98D9Jlti40QiZCu5VYB0VID72Gx8AOAZpLE6EdY0wE9rbvQsg90smxiL+5Cq2a0x0xv0doU98acD4XOYOMAIs7\
-            yqNKNDelNDbROzvkN4dNMSI9rMZn/hwjyDiIO3FcQ7KX1LSbMPFlDdjXFOWcQHo6g6fCRD2tEBh7fIXw1nbt03GBshv07ygQo8gBkP9lbynDQfyS9CCxlgb2\
-            Ot35vnvqOM72KDI6xEiy7Y3/1aAUj8fMR+JmiJ09W6AGO5gC/X7cHmhabAg0QPC/6bXgT3e2eT+lX7OX+fRi1i1uMWLRQ5BMZBu1WKkHccwyCFDpkDnYciru\
-            co/7/rd4ZVSXD3gAbC7dAlN6Erc5orskKlXb6yRq+yOXEA7wAVYZeskRlxAOMG6AAOZcupa6AeuQUM7N7/NkqJz0VuS4D2ko1IeojNp7egwERfA52dcY07Cx\
-            2LLyESOxfvsm9heuHM1vBqaDL6aOvStjsv8LkAX2i1KnrmNA9hoFP/Gg7vHobgRq8BbWJRBzw1DNAsuX4RmUa75Fj17/o72rgfqs7+CpFeFQDJ9HgDwE4w8E\
-            LoKxI5RMvAM/3cHXHFMHFKSkgopJRY1DKKu43FI52vXPluAA+LoIQ0wddwD+FvW8dhS7MkPWUF7ZxO9ZJIdBeE/1TlvZ4AneQmUT3dsqTFTi4gbUe1VVoYCJ\
-            s/uu7FAfqA3boKRSMjp3K0TX3/J7hhaXRwOEAGvvSRjsuIEk27NVg5eUuCOKHjOSrtw9Mwe23MmJIRfGE+dwSF8ludoG72hT2VTVZKi/iRnPmW3pUnMCpiy/\
-            8z2Ej4MsR56/e3L2PfsLMuLr4UExOjVEDdqCzoTRKiLdb9sNsuK7eEHrtnUHCSEpFy+QsHH3hN7PR39dCnZAnB40Eodadq+9dtu2VLy1ZRNDlGvDASTQHjfi\
-            NsmGK7iQk7meuB4j3nbNdf6bgiwWIdZrmb2RD2Wt5EpQIBikIsKU4wx9LOXwQan9Rgy13bdjdK7IXqNOoO0xD1HuwyjxDa8W6DhzLBNy4IIyR4B5rbjt6HQu\
-            iW5agJ7uuvpKbHXmrDhobX9DVQveGgzephUCdFLp4Qs18kG2BGkvBrSBlOabLm/ChUx0GzHSIXxfq1WpBXUJp+iO70RIxyBvjWP3WMew0/dsW47e8roUusNj\
-            1FiPEx8XnsjNLOInndqW1o7uM4NDsAQ8YVDcaI2EmMLQ0OmQObgNKLWXTgzclk6PlAEJcHNWY/M0sYGqvSfGduJAbylZCzmn8pFm4+hAjT4d7FvQDVi7lOQ6\
-            m+Urvk7TKVmlvxujW1orIR8L/eWuz9TDPGsBh3KcQn0iuCzlHXaLXfpOZY7N4dG6pglylcy6631H8/D9AXvhGN9tuDvHabc1Nun3s2b+Iu0fSlXAVeZcJUtG\
-            3Mbh5eK4Ejt667R5g3YPLgviH7/Fa58/E0WbFB2Gx+gG09RcL8++O7y/PHKPeVeXBS0Z5oeSBH+Fm7iXtFIAMd3ahEuZCfvbRTYbP9M0cW1HYEGvuezwAMGa\
-            gu0fUBv7/XcIGUqKZJyHWLa+hRbsZvK02HBghAj4owdvr++Onj1C8dEDuLs96hD94to/rE0kfEMI2aa+V8YQs/YhVozxBHvXd3y7WGa/tM3M0njJ2X7XiOwQ\
-            h08n31VJa9BfqRPv3h5Vy/slocUKdI1fyMe668SDy0NkpdRXrvHSJtqzWZYds5yPrqlBndk0+ZVuq9zrgIl/yTH96fY3+AWpi6lLoW3DRGfOF4PXAMbI7c6s\
-            F7ZDdiRzJ6A1Tna24TJ++J3z3s4hH3VGgTh7hi+phBfxBm8zAWNi1Jm0V3hDSXv8Qp+B4hmzdnqLT9X3tvyhJljcf8FmQcsPXooOXaiTGt7T67vJ5KB8aB/Y\
-            gsGCwb3ra2sG+kZip085TvlALRzyUYMHfUJd0b71Ft5mwfc0wzsvW2HyMescKjnayiBOmfvMB/L7Y/B4pFAIVK1nsbSjksG9l9WpIugVp3WtisZm+vhCR/wV\
-            37vKnsbWp9BGO/LqQOASwtSg7thfL564449KAQhHhHDErR81g96bFLav5bqDNF7g61Oujeg81WUUKBBHjgtE1HvXb/QUsm/YvVJ3dmu715DUerv6F4K/abvP\
-            Dd5rRxuOHg5UnmS+wjrcaaTNM+oOQkVx4BDCI+sSfJHwB3oI1yr8hcDXmLRLmQYLdOlUMf4izFcV4gOQ55reAiyGaBI9ehH+ZaCP3zHfSCT2dZ5qzKOF/1E4\
-            jTYFfDcybgk44R9pC3x9i8C1UW2DgDqmUQtgDHdvJZQL9m16XiX2DyTSm+htEiy6gWYwg/1/pX3smw5Yx3Zn3FB5CwlQAxUmdmToLZVDNqKyyr0VIr7Q33EU\
-            YsGbCi/DWql2+hSo705fApQ+2NC4PHxrOMshXkvX8MVmY4Yd2v8B5Tm6OHYzAAA=
+            path: "js/pages/users.js", digest: "e326d1abbc2a9766", length: 13228, gzip: """
+            H4sIAAAAAAACA71bbW/bOBL+nl/BCsGdBDhKbu/uS4puN9f2DsVts0W73cXBZyCMRcfayKQrUnENr//7zQxJkZIlJ+0CF+w2tkQOhzPPvJI5Pz9nV/O5aqTR\
+            zxmXBVNSMLVgZilWE7YpzZKVRrN1xedCT5gWWpdKwqdCPJTwiOasudb3Yqvzk5NytVa1YTvG1yXbs0WtVizJ83P4mv+mk+dhwHLC1o2JxxRq1RuzUDVwcVc+\
+            CAlrL9VG/iTnIp6DI3Rv1p2asGUtFvG4WjVG1L2BXN9P2FytVrAJ2JJRXBv3601dqzomoJeiqnrz6VlnkCzXa2H6DPFbrSpYf8JueXGHvxpjFGxpzusCOSjg\
+            mVitzXbCFqWo4NlS8ELUE1bC50px+Fc2q1t8suZlDcyuq6bmFWqkEnPkmt9WQMWUq458Gif2k3PQ9M9LwbThBtQGKuaScav6CUiCvq7XQA/eovbzkzko2vgJ\
+            L9juhMEPf+BlhWtdsmly5b8kE5YgdUeQlZo1WhRIt9ENr/JkNqHptdCmLudGFDj/Q/sNCVyt1xrXZzwa5kk+h2efG3isERUEyoIbzngt4M0CV2sXkcphGte4\
+            Vp4ErvHBE8F5XOqNqC2b5QKmIdM1w2dMl3cS3pSypQo0quJamdcCkLQqJUngFT6EmQYMwj1+bBkT5PRnTeJttCVOdG4FbLBBS2xMu7YRiCVel9X2k+yo4Ofw\
+            hjXhVSvPeyHWuGRZk7wQMJIWWpbyjqx3w0u70B5gYnW+5ncCNJ6KFZDL2IvvyZ7SGxSPPj/dCYmY/fTh7SsFq0shjRu6v8mACNdbOWeLRs4NOAs2rwVAKM0c\
+            guwSK8A3LMFxdbLz1L6l3ZYGN5dci02kO5i3KOsVPH/H70V40U4j09EglB2TfIUEiCmYCiIRFXx/c4YPGC8KAJiGF2a7jschxMoasWnqBuwo0Mafliz6u42q\
+            i4jy+/DI0YwGdcmCtTVGgdtZVwAZGCnF5iyM7iyJP6AoADKZF8FzxbdsvuQSVFSC6YIx3AkDNoMqIdvgqF0YCIrJk9FNkFe9hs/RLv6Fz2gAzgtjF3wF+OoN\
+            /ic99KNnYZm6kZcsfeAVmACBB53/WmmTJgSgBCmTyC+ZHZXTtwnzUmif+wcuCFwTO/TR0c/b51l3n4Hl3oTwImN7N2kPqMXfYJ0pAjODGJKiEdA3y10GY/YH\
+            2K5K2NZDKTagZQwxAeQ2quRq8d4aE6ByGNdOv5+caPR2datQviirM3Dz+JBEau0IRP08sqNFWYHfAfrLNCklRFSSrsOgFryeL5OJjd9LVUFMQc3ZObfbyBIS\
+            cCH8jHSbjA1BB3JmF8QxEVZJtpdWBDm4vnqbf2YvX3bGKEn8ATQIFEXNN6klltP0DLAsIY0oIMzDIAE6MzSSPuXwhr148QKMWOL67E9/YvHsvJTzqimETpMf\
+            kqwDBRjp1dmZARFmlWZZ1qrfSvRWFVsrz6J8IGnOK4AhitPw+X3SDgfzJYvE4DidhWel/hVEjTpHc7fPYeMOJjayp62+IY1oboG4T8Ns9lViJKwfgFf2hs+X\
+            bIkR2tp/LeZgERCZUDD1Frk2HOJODdO4ochI43CKWguJgTFogRNu0UvaJCTte1kCGbJ1X0owxASwL4dhCYKYtSZEnupQZEap6pbX5E6s8EHNKGEnw9aQCA5G\
+            fDHegsiTEJ5qQfBNd+wzeFAY0mogMgMKmS+sPnK7UpriN4IQfrBmnBv1o4Jw/IprCEkBNUjXIaI7JIvWQi0i8xPc6rqz0QWIydA2icOX7OZ0Z1O2lHjLKyHv\
+            zDLbo35PdzZ9Sy279hXaoFMDxFF2yR4Z0/V3HnRoczA3eY5BH5MP+H+lajDOTV0azK02NM6Ztc3f6RPZVd6nS3kliN57fQ/bWm1g23ZruoJSIL2YsL9fXIB6\
+            wVLBfruyxzxWSYRj/OqZfadfCwyFRWypQWNZdhgT55BPr6SN9d6rXnlHdTDaJp6SnF9YPO0t/pJNw6IgaJa4fD1NbgUmS4UdiJ5ww2uZZLPBlfDnEgHCCSCY\
+            OV2y/p4QKPEW+2E6hGu/vbev0Tod2lYgS0os+psqC7etIrMR3E9/B15ncAZWDHaONX2cODtkhsqTy2O4jzJt8j3kxMBLoUNyaAN0dRwGeYDIOtj3CCGEwbF1\
+            MBOCTBCsHgZ7XCPGXeEareZsd29LF8o1sZpyRpy22Qmvqig5wUVCpoKVAK98cLPfJrCehlD23QWwCzti1siJXnBfhCeo1ZxtzjBOuO2WWGnaz/5tcDOYhsRW\
+            T3HvIgPlmaaWVhVpJG7NtsL0cJ9cybga22BocAEEt0CawfI+Z2TRkFVCTm3rBIi/MB6dBwrThiHMQLTtB5ydoRmfIZWzZp331p1Ok49YFqOVSA6Qsmu63IUX\
+            /AfxhWPqm0OKlMxmk8cD0UjoifwyZByNeFfOa2Wgpk/HEoxohhOlD9t7m9xBjfzu6sO/L9lPsi0wTk7aGOViJ+kGsvg7gGS3qHFpLRTgNhLFaYVL2aHkoQwy\
+            BYHaWNEDjYGQvuuI1OIWxqfRBmgodioocpGlK0l5vVJF0omQRAOZjefv2ZwbSCxSgZ2OrLdk6IG499FEK7DnJ5EYw2RbMLgtWjcbl3itO3plpYEAk7asCOWd\
+            fdfD1WFx90gBM/FJKfm2drDNSofc7dOrnS7pMNzT7rnPx+qhcwuNM0fbgehJJc9Tyxz4LzvYMLhZB4vAryvLYgV2kRGDuegV8EPa5aNRGXELY/+jGvagGoAi\
+            1q4ECPQDzoVTzwrqFupLgh8zCrtjroviXBN2NNCBQXL3OI6GsQRLvun1Cq4DF481Clo8OOsfCJ9PxYBfoAWB56wtif0Dq9WulWPgeOZ048PFkMtwoimSR/0G\
+            UnQEbapCscjlMN6pMFFp0WZuneGxz41sDtRWLra+FLQz0vQbBeOknvkepMtsXWiETIRWK7EOipAeeg2PgR0CNJcmQjvGmAjsbd+FkHukk2MRf3MVWjWnO2J+\
+            j9Cm/jbgfC5yBhkBFneUR5VobkppbLZ3VshvDptiRHpYjc/8PkaQcRB34riGZC+paTdh4ssasK8pyjmB9HQGb4WJelohMPb4CuGt7e6n4wJlN+jfUSBGkQMg\
+            /8veUoaD+CXpQWItDax1uvN999RxnO1RZLSJkWTbG/+rQSkej5mPxM0QO3u2QA12MAX6/bg90LDYEOgBwf+m14I/3dnm/ZR+zV7m04tZt7jFiEUvQTKRbdRi\
+            pR7EMcsgQKVD5mDLqbjLPe773+LRUl0+4AawuXQLTOlJ3OaIzpyoVG2Pnajtj1xCOMAXWGXoJUdcQjjAuAECmHPpWuoGrENCOTe/z5OhctJbkeM+pKFQH6Iy\
+            au/pMRAUwedkX2NMw8Ziy8pHjMT67ZvYX7hyNL8ZGA6+mDr2rozJ/i9AFtgvSp26jgHZaxT8xIO6x627J1CDt7AugZh7DNUssHwZ3kG55lv06PU/2rMaqM/6\
+            Dp5aEQ7F8HkEyEMw/kDgIhg7QsnEO/DTHXzNMXVAQUoqqJhU1DiEsorLLZWjXf9sCQ6Ar4swxNRxB+BPW89rR7ErM2QN5ZVN/JpFchiE91TvtJUN7uAtVDbR\
+            +a7CRCUubkC9V1UVCpg4u+/KDvWB2rANSiolo323QnT9Lb9maHF5NEAIsPaehIcdN5Bke7Zq8JASV0TRY0bSlbtn5sCWOzkx5MK44xw26askV9vgGW0qm6qa\
+            DPU3MeM5sy1dak7AkOV3vofwcZDlyPN3d86+Z39BRnw9PChGp4aoQVvQnjBaRaT7bbtBVnwXL2jdtu4gISTl4gESNu6e0Pv56I9LwQ6I04NG4lDL7rXXbtuW\
+            ipe2bGKIcm04gATa40bcJtlwBRdyMtcT12PE2665zn9TkMUixHotszfyoayVXAkKBINURBhynKGPpRzeKLXfiKG2+3aMzhXZa9QJtD3mIcp9GCW+4dUCHUeO\
+            ZUIOXFDmCDCvFbcdnc4h0U0L0NNdV1+Jrc6cFQet7W+oasFTg8HTtEKATio9fKBGPsiWIO3BgDaQ0nzT4U04kIlOI0Y6hO9rtSq1oC7hFN3xnQjpGOStcewe\
+            6xh2+p5ty9FbXpdC9/EYNdbjxMeFJ3Izi/hJp7altaPzzOAQLAFPGBQ3WiMhpjA0dDpkDm4DSu2lEwOnpdMjZUAC3JzV2DxNbKBqz4mxnTjQW0rWQs6pfKTR\
+            +HSgRp8O9i3oBKydSnKdzfIVX6fplKzSn43RKa2VkI+F/nDXZ+phnLWAQzlOoT4RXJbyDrvFLn2nMsfm8Ghd0wS5Smbd+b6jeXh/wB44xmcb7sxx2m2NTfr9\
+            rJk/SPuHUhVwlTlXyZIRt3F4uDiuxI7eOm3eoN2Dw4L4xy/x2ufPRNEmRYfhMTrBNDXXy7PvDs8vj5xj3tVlQVOG+aEkwR/hJu6SVgogplObcCgzYX+7yGbj\
+            e5omru0ILOg1lx0eIFhTsP0DamO//w4hQ0mRjPMQy9a30ILdTJ4WGw6MEAF/dOPt8d3RvUcoProBd7ZHHaJfXPuHtYmEbwgh29T3yhhi1r7EijEeYM/6ji8X\
+            y+yXtplZGi852+8akR3i8OnkuyppDfordeLd26Nqeb8ktFiBrvEL+Vh3nHhweIislPrKNV7aRHs2y7JjlvPRNTWoM5smv9JplbsOmPhLjulPt7/BL0hdTF0K\
+            bRsmOnO+GLwGMEZud2a9sH1kn2RuBzTHyc42XMY3v3Pe2znko84oEGfP8JJKuIg3eJoJGBOjzqQ9whtK2uMLfQaKZ8za6Rafqu9t+UNNsLj/gs2Clh88FB06\
+            UCc1vKdrvsnkoHxoX9iCwYLB3Qm2NQN9I7HTpxyHfKAWDvmowY0+oa5ob72F2yx4TzPcedkKk49Z51DJ0VYGccrcZz6Q3x+DxyOFQqBqPYulHZUM7l5Wp4qg\
+            K07rWhWNzfTxQkf8Fe9dZU9j61Noox25OhC4hDA1qDv214snrvijUgDCESEccetHzaB3k8L2tVx3kJ4XeH3KtRGdp7qMAgXiyHGBiHrv+o2eQvYNq1fqzi5t\
+            1xqSWm9VfyH4m5b73OC5drTg6OZA5UnmK6zDlUbaPKPuIFQUBw4hvLIuwRcJf6CHcK3CXxJ8jUm7lGmwQJdOFeMXYb6qEB+APNd0C7AYokn06CL8y0Afv2O+\
+            kUjs6zzVmEcL/6NwGm0K+G5k3BJwwj/SFvj6FoFro9oGAXVMoxbAGO7eSigX7G16XiX2DyTSm+g2CRbdeLqBF03iW1X7/0o7yvcesJwdHHhDxS6kQw3Um9if\
+            oTsrh0xFRZa7IyK+0F91FGLBmwqPxloZd7oWqP1OlwIgMNjeuDy8Q5zlEL2la/9i6zHDfu3/AIbf6JysMwAA
             """),
         ConsoleFile(
             path: "js/pages/webhooks.js", digest: "eca681fa28844a20", length: 7830, gzip: """
@@ -1414,16 +1414,17 @@ extension ConsoleFile {
             vXUjUgyseQK2pjcsxNuwTNRDWo/G7sLs+f8q1zqcHc7+C+LZQ0jINQAA
             """),
         ConsoleFile(
-            path: "js/router.js", digest: "eb1204494d5b9e51", length: 1795, gzip: """
-            H4sIAAAAAAACA31V207cMBB9z1dMA0JJFSUU+rSwrFTUh0qVWnF5AipMMrsxzdqp7SygVaR+TT+sX9KxnYTsbsU+IGzP5cyZM5Msy+CqRNCGGQQ5B0OHXAot\
-            KwSu3XGu2GKJwthnbjRcX3ydwP1elmenZGkYF6jOslMUK66ksJZ0qtkCz2Z/f/+5ByYKa65RrVCNX9Ig4MtaKgNrAiAVQkvJ5BLCNHPn9FGHJ0GQEcgLZIUG\
-            NoBJA3x2rvNG5IZLATVTGqP+PYZ1APSztRi4qZkpE9DIVF7CFMLwjv4OsRTWFcsxyn7s3WazLKH3ONV1xU2U3c6i9H2c6fhkFI9yERFTsGE7wzAjnzmvDKro\
-            kyT6mIjTJaujAnNZ4Ib7rwbVC7l/e3jE3KS25s/CKI46EvhkCb50SL8zxZY68rDjLgSfQ+Ty3xxSEVMqJg/h4MBjSisUC1PC2RSOewrsT6FplCCeh45NvMPN\
-            h7sERq3rr4+62LWSReMIDmG2eZxAWOAKK1lbxzBxbPT+x3cwI3tFxatCh8mAxKPRfaJUV5yY/xgnHSutr7INNmD70Ft1e0VZXH0p0Kc/vItd/lIukZDtJjwa\
-            J2yDYJCRb1dk8HnQkCGrHSq93fXFl3NJGhbEgPfp4EPODEltx83a9BW2XtpXWzPGwI7IpJ/GBV+heO0bSJXAEzelbMhaYNLbOQkDF/BUcspsrxpiiKZ4d1ZK\
-            hfPIz0SvxXWb+BCbkzOMzP+E2ekXO+26UMMQRDcJrFjVILVieub/hXfUt0YUOKdSCqva12vRVNXmDU1hnBp5SdHFItqYoJGQN+RLxE87Jqj963bs88A00usr\
-            kzO/xfbXKHZ6OVjFrTMYMtijZa69h8lorfWXJ2PdduRRnv21zd7O9tf+znnbq5O3VTBayR3oNxvsCy1R2ULHDXYt2O564rdu6vhKF2giu2N2xLKQO1u1kiRv\
-            ektLpsvRJh2qOS+ZWODW96NXLXNisuURAkk2zN4p2iSscF8LRoXUnARScfETaJUWrqZdHfeLextfyW1lL/1iv7Rft8gKzK72ZEAUW7z/ABCeyawDBwAA
+            path: "js/router.js", digest: "a77c5c74a4009b24", length: 1930, gzip: """
+            H4sIAAAAAAACA31VzY7bNhC+6ymmyiKQEpVKk5688RroIocABRrsJqddB8tIY4upTKokZScwBPRp+mB9kg5JUSuvi+hgmMP5/eabYVmW8LFBMJZbBLUBS4dK\
+            SaNaBGH8caP5dofSumthDXy6+X0BD8/KqnxLmpYLifqqfItyL7SSTpNOHd/i1erfv/95AC5rp25Q71HPb1iSiF2ntIUjJaA0wkDB1A5SVvoz+2rSyyQpKckb\
+            5LUBPiXDEvzmTTe9rKxQEjquDWbxPodjAvS5Wizcddw2BRjkumpgCWm6pt/Jl8au5RVm5edn9+WqLOg+Z6Zrhc3K+1XGXuSlyS9n/igWAbEE53ZUTEuy2YjW\
+            os5+UwQflznb8S6rsVI1npj/1aP+TuZ/fPmKlWWu5nfSaoEmk3hwAN/6TD9wzXcmC2nnowsC4wNBaMA06gAtoW9gozRhYxpsWzgI28Q2huYs6I70/gzgYmvw\
+            0CChfdDCkrFUEkNvmQ8gNpD5Au9eEUpLQqtK4fnzUDRrUW4pwNUS3jhh+Vlct6qv79nd/YH9vH55UTJyakcPv6zz2An3abS9ltTuWW5RsYAZg6L49ZhBp1Xd\
+            +z6nsDo9LiCtcY+t6pxhWvimRPs3a1iRvqYe6NqkxZRJyMbEQMy0ggjwa16MzRkC2ENyknZw/QSdQGyXVywFYvhX69zHb9QOKbPzgK/nAYckmdgcWJNZ/DZR\
+            2ZLWGZRB79PN+2tFoyQJgWAzpg8Vt8T4MzOnEyscwoR9fDLqHNykLuJS2Io9yse+gdKFp5rqSVtiEfX8JIGQcGhEFYjYE0K0TM5HttG4ycJoxpE4DkVwcTrA\
+            0+T+33yMY4TjCHlX0yxmdwXsedsjtWJ5Ff7CT9S3Xta4oVJqR+NHsexphk4ktAxyZtUteZfb7GSQZ0Q+oS8BvxyRoPYfh7nNF26Qbh+RXIVlenFEedbLSSsf\
+            vMIUwR0dcsMDLGbbNQov57wdwaM4F0cXfVhdHIPMWzvR5Y9ZMHsZxqR/2OBQqN8xS5g32LfgadeLsPyZx4tt0WZu1Z2RZavOlnuriN50xxpumtlCn6q5brh0\
+            q/LkGYus5Z5MrjzKQJEOdzJNm4TX/tHiVEgniCB+edJGr31N5zyO78fT/BrhKvse35db98hmjmDuhSmmjHKX73+nN+CDigcAAA==
             """),
         ConsoleFile(
             path: "js/shell.js", digest: "bc209a639946d22f", length: 19419, gzip: """
@@ -1498,28 +1499,28 @@ extension ConsoleFile {
             P0KC6syP86zFEuuQhRJrBHllvCQx+HdAzo6jBzeP3KjU7juqdnar/B84popk20sAAA==
             """),
         ConsoleFile(
-            path: "js/snippets.js", digest: "e37aeb7293240b3e", length: 5708, gzip: """
-            H4sIAAAAAAACA91YbXPaRhD+zq/Y3NAgdYRwOv2ES10HeyaOHZwakswUqKXAYeQISZVOToii/97dO72C7CTNTKYt4zHS6W7f99lH9Ho9+D3mocMjsCNY+Eve\
-            h/F7ZyUMGLp+vDx3BDwfG7CIQxdsbwmevQi52Wo5m8APBSQQhI6Hu0P+V8wjvIgWa76xR/aGQwqr0N8AM3tByJfOwhbcvI3YYau18L1IQLTmrgsD0AT/IHQY\
-            /ApWp52MBUq8UWtmyAPXXvBj19VYhxnAOrNZp8P0tGMd5lLI3LoU1ixF603ZbDbv3aCc2az9mNXlzzwmH3gonqH4Vg+jY02FI1xuAEmaW+CvwAZ0NdyClWDA\
-            PGE7Hg8N4N6dE/rehlM0lraw39oRHvvoe3R4G+B/3L10hINWY5gwegasHO4uI0gts8U/yICuYm9BW1ARJWarSV06JC3Aj/L4W/ViYgbKh8OK1Lf+covrWSK1\
-            BEzTlJsMcJ2NI/rw5OAAUr16xuN2iGdKBebKcQUPNQ3Vy1zgt+kHPLSFjzsHA2Cj0+MrVpPiizUPo6+Q86hZzsoPNzaVwhRN15RU0+XejVjDEUxlpWbL+hz6\
-            MJ3rhjxOHzxC3pgbOyi1WksnEra34BP/wsf6RdP6VNPFjdZOyDKZx9SAH37T4RdQa3e2G/PpT3M4OqLIHaSWPjdvfcfTGByPTqBue9EhaH7uB3nJ0HI2Gr/M\
-            H2tSbB9EGHOdFdb3wapuUhL6aInsjuxeT9tJg4/Y6he5Q5qLXyImGKh6cTBH51zfu2l49mSe6paeeYato1tVv95xKiqquqOyDf/s9rDT6gGggr3AksbddAmP\
-            H6tvmesfWf3+eslXduyKP3CFIoQ+OB7dvHHEug/D8yu+8MMlrZhnJxodJEQqA0IrZCoGjjFlRshFHHowLWI6ZRIJERTKNfpYLhdFp6G5w/Nh3o6as8Q+dLAc\
-            wlJX0ayo0Gwn+clUAuxJdmcZ+zoUzJACBQWhdGqCPV0Kpw7XMTlF/dCj4gY9rMulxpAQgP1gSfkm3Z7waBE6AfYWteF0NB7XFjXMYqkSb0ijHS04tqt3Q08e\
-            kRQTeyUUEeVAY10qhbm112eFd+hOhCmM5HDB41iMWNVbsN/bThlfUzkdaVi/i7XUJs1uJ3nBoI95XxF0z41KAp/bd/ZYOrGfRVV21TxmA8+84aLMaDt5Pr4c\
-            oWs0T5zV9svSebibT6XN9qL3nBBzx0kENmpRleY9jYTMORR7sesa8DMlYG+fhGy1m4JzdoJZTkBd9qG6nmJWklQ36gfeYPUWR+hGwUy5O8vYRXUc4EC4P/5E\
-            GxoiT2SiG42h+wzYcSzWfuh8VHgKTxGfMELt4cXlq5Pzs8n18XB4+Wo0uZ5cnp+OGMxmu5Glf6zcPz69en16df3q6qKXh7f3pNdOirSleFMZmnRb5LCXVVtP\
-            Rvs+bd0uHaB+IAKjNWRL19P7gyIpFEVFXYHSqcoal61ut7AVqnaj3ordUPciM0qWcsWhhvZvRFeCg25XLuVuKYhsbuCibBSEqGH9dEujDveq+aIW1YjpdtVd\
-            IdxqJ2pFjU5JF/EwmpJC8WjhbwJbTvzGxQqdqBlHHxwJdQ2vaVapiWXmMy41HtiTD7vKppwMpNaePjWDCYyRIN4jU9nrv73lC8Hg06eGfSRAbZucvTgdT45f\
-            vGSNuo5gp+r2ZOlozz2GIBPBvwcGQ7crLyvJKlm9gn961oD4RFZOTsdDRnP1GL+lqryEFOFXI6ugQjMk3LKF8yaZH7bSe7k3FajqlybGrKa+9iX8OGu6tM6s\
-            ZQMMcg0KLI/MnD5U6YoTDeNI4NtNE12p0ZMGjq2AuhBRRWl1pciKFJhW4VeCEwYzya7VvszccgnSOaT/VlajzMQhNCh4GnG0qkO5jj3HiMFWwmYZRdy+kvLt\
-            ESNWmvYQDyEm3S9c0Nl/nnmsONKqq4xjTfdUNmRgvpuCBh7SyDkQCbLY/x8Zg+v77+Lg+1IGLJfvQBgq2f4cScgQfr9qvgTuJ2sOLhoegVjj629k33GwcYaF\
-            Ud6ZfXo1Bnwr4dzLdmHugW8Csd2fB/LkZ0cCVVYxBR5CSysz0Q4CfPd5R/qdCCIe3hEsNlTToJ2g8LQJA/8pzgahc4evdTsYq2R6vuAVTK29LbIRPmS7mGfR\
-            kSmj6crmeJQ9w+T5DAWyBgCkfGh04gHUy+vUUmUaB7V6rBWgojlB6C9jmS75Q8dOxVafSuSYeRwZDDavphTgZh2tqDVFEAsUI5kUeY3XEUanQ14OpIMdVRlW\
-            E+5YjfK/DX6ygv8WwMnyXoDNxl8ibpTCM3jpJEz9RkY/obH+tHJLdcD6DJ1COcxgShLrJ6ysE3wu68Rg6ndJeiqLA78lccQNqkRS/MzTjlXt4b8BxKaBeUwW\
-            AAA=
+            path: "js/snippets.js", digest: "20a51a54199d53dc", length: 5750, gzip: """
+            H4sIAAAAAAACA91YbXPaRhD+zq/Y3NAgdYRwOv2ES10HeyaOHZwakswUqKXAYZQISZVOdoii/97dO72C7CTNTKYt4zHS6W7f99lH9Ho9+D3mocMjsCNY+Eve\
+            h/GdsxIGDF0/Xp47Ap6PDVjEoQu2twTPXoTcbLWcTeCHAhIIQsfD3SH/K+YRXkSLNd/YI3vDIYVV6G+Amb0g5EtnYQtuvovYYavVQ73HIPgHQWp9j8OdHy7B\
+            X4EN0Zq7rtniH6SChe9FQq3BADQ6osPgV7A67WQsUPeNWjNDHrj2gh+7rsY6zADWmc06HaanHeuwlUkhx+pSWLMUrTdls9m8d4NyZrP2Y1aXP/OYfOCheGZl\
+            /lhT4QiXG9KtuaWcwaCEW7AS8kPYjsdDA7h364S+t+EUt6Ut7Ld2hMc+Yhjw8DbA/7h76QgHrcaAYhgMWDncXUaQWkVkVrG3oC2oiFK41aQuHZIW4Ed5/K16\
+            MYUD5cNhRepbf7nF9SzlWgKmacpNBrjOxhF9eHJwAKlePeNxO8QzpQJz5biCh5qG6mUu8Nv0Ax7awsedgwGw0enxFatJ8cWah9FXyHnULGflhxubSmGKpmtK\
+            quly70as4QimsqazZX0OfZjOdUMepw8eIW/MjR2UWq2lEwnbW/CJf+FjpaNpfar+4kZrJ2SZzGNqwA+/6fALqLVb24359Kc5HB1R5A5SS5+b73zH0xgcj06g\
+            bnvRS2h+7gd5ydByNhq/zB9rUmwfRBhznRXW98GqblIS+miJ7I7sXk/bSYOPCAoXuUOai18iJsCoenEwR+dc37tpePZknuqWnnmGraNbVb/ecyoqqrqjsg3/\
+            7Paw0+oBoIK9wJLG3XQJjx+rb5nrH1n9/nrJV3bsij9whSKEPjge3bxxxLoPw/MrvkDooRXz7ESjg4RdZUBohUzFwDGmzAi5iEMPpkVMp0xiJoJCuUYfy+Wi\
+            6DQ0d3g+zNtRc5bYhw6WQ1jqKpoVFZrtJD+ZSig+ye4sY1+HghlSoKAglE5NsKdL4dThOianqB96VNygh3W51BgSArAfLCnfpNsTHi1CJ8Deojacjsbj2qKG\
+            WSxV4g1ptKMFx3b1bujJI5JiYq+EIqIcaKxLpTC39vqs8A7diTCFkRxDeByLEat6C/ad7ZTxNZXTkYb1u1hLbdLsdpIXDPqY9xVB99yoJPC5fWuPpRP7WVRl\
+            V81jNhrNGy7KjLaT5+PLEbpG88RZbb8snYe7+VTabC+644SYO04isFGLqjTvaSRkzqHYi13XgJ8pAXv7JGSr3RScsxPMcgLqsg/V9RSzkqS6UT/wBqu3OEI3\
+            CmbK3VnGLqrjAAfC/fEngtEQeaId3WgM3WfAjmOx9kPno8JTeIr4hBFqDy8uX52cn02uj4fDy1ejyfXk8vx0xGA2240s/WPl/vHp1evTq+tXVxe9PLy9J712\
+            UqQtxZvK0KTbIoe9rNp6Mtr3aet26QD1AxEYrSFbup7eHxRJtigq6gqUTlXWuGx1u4WtULUb9VbshroXmVGylCsONbR/I7oSHHS7cil3S0FkcwMXZaMgRA3r\
+            p1sadbhXzRe1qEZMt6vuCuFWO1EranRKYomH0ZQUikcLfxPYcuI3LlboRM04+uBIqGt4TbNKTSwzn3Gp8cCefNhVNuVkILX29KkZTGCMBPEemcpe/+07vhAM\
+            Pn1q2EcC1LbJ2YvT8eT4xUvWqOsIdqpuT5aO9txjCDIR/HtgMHS78rKSrJL/K/inZw2IT2Tl5HQ8ZDRXj/FbqspLSBF+NbIKKjRDwi1bOG+S+WErvZd7U4Gq\
+            fmlizGrqa1/Cj7OmS+vMWjbAINegwPLIzOlDla440TCOBL4HNdGVGj1p4NgKqAsRVZRWV4qsSIFpFX4lOGEwk+xa7cvMLZcgnUP6b2U1ykwcQoOCpxFHqzqU\
+            69hzjBhsJWyWUcTtKynfHjFipWkP8RBi0v3CBZ3955nHiiOtuso41nRPZUMG5rspaOAhjZwDkSCL/f+RMbi+/z4Ovi9lwHL5DoShku3PkYQM4fer5kvgfrLm\
+            4KLhEYg1vv5G9i0HG2dYGOWd2adXY8C3Es69bBfmHvgmENv9eSBPfnYkUGUVU+AhtLQyE+0gwHef96TfiSDi4S3BYkM1DdoJCk+bMPCf4mwQOrf4WreDsUqm\
+            5wtewdTa2yIb4UO2i3kWHZkymq5sjkfZM0yez1AgawBAyodGJx5AvbxOLVWmcVCrx1oBKpoThP4ylumSP3TsVGz1qUSOmceRwWDzakoBbtbRilpTBLFAMZJJ\
+            kdd4HWF0OuTlQDrYUZVhNeGO1Sj/2+AnK/hvAZws7wXYbPwl4kYpPIOXTsLUb2T0ExrrTyu3VAesz9AplMMMpiSxfsLKOsHnsk4Mpn6XpKeyOPBbEkfcoEok\
+            xc887VjVHv4by1Gni3YWAAA=
             """),
         ConsoleFile(
             path: "js/store.js", digest: "7f7b66d78d671084", length: 1943, gzip: """

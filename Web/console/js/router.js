@@ -7,7 +7,8 @@ export function parse(fragment) {
     const [path, search = ""] = fragment.replace(/^#\/?/, "").split(/\?(.*)/s);
     const parts = path.split("/").filter(Boolean).map(decode);
     const query = Object.fromEntries(new URLSearchParams(search));
-    if (parts[0] === "c" && parts.length >= 3) {
+    // Pages show lines for a shell with the container: a link from elsewhere writes none of it.
+    if (parts[0] === "c" && parts.length >= 3 && /^iCloud\.[\w.-]+$/.test(parts[1])) {
         return { container: parts[1], environment: parts[2] === "production" ? "production" : "development", path: parts[3] ?? "records",
             rest: parts.slice(4), query };
     }

@@ -2,7 +2,8 @@
 
 import { print, request, schemaName } from "./predicate.js";
 
-const shell = (text) => `'${String(text).replaceAll("'", "'\\''")}'`;
+/// A text as one word of a shell.
+export const shell = (text) => `'${String(text).replaceAll("'", "'\\''")}'`;
 const swift = (text) => `"${String(text).replace(/["\\]/g, "\\$&").replaceAll("\n", "\\n")}"`;
 
 /// `[title, text]` of a query `{ container, environment, database, zone, type, conditions, sort, fields }`.

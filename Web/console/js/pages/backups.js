@@ -6,6 +6,7 @@ import { size, span } from "../figures.js";
 import { fault, given } from "../forms.js";
 import { live } from "../live.js";
 import { commands, toastError } from "../shell.js";
+import { shell } from "../snippets.js";
 import { badge, button, bytes, card, code, field, header, id, number, pairs, problem, progress, time } from "../ui.js";
 
 function status(answer, cancel) {
@@ -24,7 +25,7 @@ function status(answer, cancel) {
             remedy: "Look at the assets: nacre assets verify." }),
         pairs([["Shows", time(backup.time, { isAbsolute: true })], ["Size", bytes(backup.bytes)], ["Containers", number(backup.containers)],
             ["Databases", number(backup.databases)], ["Made by", `Nacre ${backup.nacre}`], ["SHA-256", id(backup.sha256, 40)]]),
-        code(`nacre backup verify ${backup.path}\nnacre backup restore ${backup.path} --data ./another-folder`, { language: "Shell" })];
+        code(`nacre backup verify ${shell(backup.path)}\nnacre backup restore ${shell(backup.path)} --data ./another-folder`, { language: "Shell" })];
 }
 
 export default {

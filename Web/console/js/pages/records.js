@@ -333,7 +333,7 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
             else {
                 const names = typeNow().fields.filter((one) => !one.isSystem).map((one) => one.name);
                 // A cell that a spreadsheet would take for a formula gets an apostrophe.
-                const cell = (value) => `"${String(value ?? "").replace(/^[=+\-@\t\r](?!\d)/, "'$&").replaceAll("\"", "\"\"")}"`;
+                const cell = (value) => `"${String(value ?? "").replace(/^(?![+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:, -?\d+(?:\.\d+)?)*$)[=+\-@\t\r\n]/i, "'$&").replaceAll("\"", "\"\"")}"`;
                 save([[["recordName", "zone", ...names].map(cell).join(",") + "\r\n"],
                     ...records.map((record) => [record.recordName, record.zoneID?.zoneName,
                     ...names.map((name) => text(record.fields?.[name]))].map(cell).join(",") + "\r\n")].flat(), fileName("csv"), "text/csv");

@@ -5,6 +5,7 @@ import { h, put } from "../dom.js";
 import { form, given, shownOnce } from "../forms.js";
 import { go, href } from "../router.js";
 import { ask, commands, toast, toastError } from "../shell.js";
+import { shell } from "../snippets.js";
 import { absolute, badge, button, card, code, empty, field, header, id, load, number, pairs, plural, select, table, time } from "../ui.js";
 
 /// The states of an account, as an app sees them.
@@ -186,7 +187,7 @@ async function details(view, route) {
                         { title: "Action", class: "number",
                             render: (one) => button("Remove", () => does.passkey(one),
                                 { kind: "quiet small", "aria-label": `Remove ${one.name}` }) }] })),
-                card("In a terminal", code(`nacre user show ${user.email}\nnacre session list ${user.email}`, { language: "Shell" })),
+                card("In a terminal", code(`nacre user show ${shell(user.email)}\nnacre session list ${shell(user.email)}`, { language: "Shell" })),
             ];
         });
 }
