@@ -42,6 +42,9 @@ struct WebhookCount: Hashable, Sendable {
     /// On this server: the oldest rows that are read together, and those that a commit drops at most. A commit with
     /// more than half as many rows drops twice as many as it adds.
     private static let (rowsTogether, rowsDropped) = (4, 16)
+    /// Bytes that a commit adds for each row that it may drop beyond these. The oldest rows may be far smaller than the
+    /// new ones: a feed exceeds its bytes by as many KB as it has rows, at most.
+    private static let bytesForDrop: Int64 = 1024
 
     init(zoneName: String) {
         self.zoneName = zoneName
@@ -84,7 +87,8 @@ struct WebhookCount: Hashable, Sendable {
         from feed: WebhookFeed, start: WebhookExtent, added: Int, keeping most: WebhookExtent, _ transaction: any ReadTransaction
     ) throws -> [EntryKey] {
         var dropped: [EntryKey] = []
-        while exceeds(most), dropped.count < max(Self.rowsDropped, 2 * added) {
+        let rowsMost = max(Self.rowsDropped, 2 * added, Int((end.bytes &- start.bytes) / Self.bytesForDrop))
+        while exceeds(most), dropped.count < rowsMost {
             let last = dropped.last?.key ?? feed.key(of: nil)
             let rows = try transaction.entries(in: feed.zone.database, .webhookChange, after: last, limit: Self.rowsTogether)
                 .filter { feed.place(of: $0.key.key) != nil }
@@ -145,7 +149,9 @@ extension ReadTransaction {
     /// until they are removed.
     package func lost(in feed: WebhookFeed, behind point: WebhookPoint) throws -> Int64 {
         let row = try entries(in: feed.zone.database, .webhookChange, after: feed.key(of: point.place), limit: 1).first
-        if let row, feed.place(of: row.key.key) != nil { return max(try WebhookChanges.span(of: row).before.changes - point.changes, 0) }
+        if let row, feed.place(of: row.key.key) != nil {
+            return max(((try? WebhookChanges.span(of: row))?.before.changes ?? 0) - point.changes, 0)
+        }
         return max((try counts(of: [feed])[feed.name]?.end.changes ?? 0) - point.changes, 0)
     }
 }

@@ -7,6 +7,8 @@ package struct WebhookDelivery: Sendable {
     /// The database of the changes.
     package var database: DatabaseKey
     package var zoneName: String
+    /// The number of the zone: a zone that is made anew under its name has another one.
+    package var zone: Int64
     package var changes: [RecordTransition]
     /// The cursor behind the changes, sealed.
     package var cursor: String
@@ -21,11 +23,12 @@ package struct WebhookDelivery: Sendable {
     package var isTest: Bool
 
     package init(
-        webhook: Webhook, database: DatabaseKey, zoneName: String = ZoneID.defaultZoneName, changes: [RecordTransition] = [], cursor: String,
-        isReset: Bool = false, lost: Int64 = 0, zoneDeleted: ZoneDeletionReason? = nil, moreComing: Bool = false, isTest: Bool = false
+        webhook: Webhook, database: DatabaseKey, zoneName: String = ZoneID.defaultZoneName, zone: Int64 = 0,
+        changes: [RecordTransition] = [], cursor: String, isReset: Bool = false, lost: Int64 = 0, zoneDeleted: ZoneDeletionReason? = nil,
+        moreComing: Bool = false, isTest: Bool = false
     ) {
         (self.webhook, self.database, self.zoneName, self.changes) = (webhook, database, zoneName, changes)
-        (self.cursor, self.isReset, self.lost, self.zoneDeleted) = (cursor, isReset, lost, zoneDeleted)
+        (self.zone, self.cursor, self.isReset, self.lost, self.zoneDeleted) = (zone, cursor, isReset, lost, zoneDeleted)
         (self.moreComing, self.isTest) = (moreComing, isTest)
     }
 
@@ -37,6 +40,7 @@ package struct WebhookDelivery: Sendable {
         writer.write("environment", database.environment.rawValue)
         writer.write("database", database.scope.rawValue)
         writer.write("zoneID", database.zoneID(zoneName), asAnswer: true)
+        writer.write("zoneInstance", String(UInt64(bitPattern: zone), radix: 16))
         writer.write("cursor", cursor)
         if isReset { writer.write("reset", true) }
         if lost > 0 { writer.write("lost", lost) }

@@ -239,7 +239,8 @@ package struct WebhookTask: Hashable, Sendable {
 extension ReadTransaction {
     package func position(of feed: WebhookFeed) throws -> WebhookPosition {
         let key = feed.positionKey
-        return try entries(in: key.database, key.kind, keys: [key.key]).first.map { try WebhookPosition($0) } ?? WebhookPosition()
+        // With an unreadable position the feed begins anew, and the receiver is told so.
+        return try entries(in: key.database, key.kind, keys: [key.key]).first.flatMap { try? WebhookPosition($0) } ?? WebhookPosition()
     }
 
     /// Returns the keys of the first changes of a feed.

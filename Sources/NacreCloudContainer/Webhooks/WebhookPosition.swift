@@ -148,7 +148,15 @@ package struct WebhookPage: Sendable {
                     point.place = place
                     continue
                 }
-                let (kept, span) = (try WebhookChanges(row, in: feed.zone), try WebhookChanges.span(of: row))
+                guard let kept = try? WebhookChanges(row, in: feed.zone), let span = try? WebhookChanges.span(of: row) else {
+                    // A damaged row must not end the feed: its changes are lost, as the counts behind it show.
+                    guard time == nil else {
+                        moreComing = true
+                        return
+                    }
+                    point.place = place
+                    continue
+                }
                 if span.before.changes != point.changes, isBound || time != nil {
                     guard time == nil else {
                         moreComing = true

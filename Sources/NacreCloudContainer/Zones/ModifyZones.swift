@@ -151,7 +151,7 @@ struct ZoneModification: Sendable {
                 if reason == .purged { plan.entries.append(EntryRow(key: .purgedZone(name, in: database), value: [])) }
                 if advance.entries.contains(where: { $0.marksSharing(of: zone) }) {
                     try plan.addEndOfSharing(of: zone, by: caller, at: now, transaction)
-                    if plan.tasks.count > Limits.participantsTold { throw ServerError.tellsTooMany }
+                    if plan.tasks.count(where: { $0.key.kind == .tellParticipants }) > Limits.participantsTold { throw ServerError.tellsTooMany }
                 }
                 outcomes.append(.deleted(zone.name))
                 room += 1

@@ -155,8 +155,15 @@ final class AlertWatch: Sendable {
     private func statesNow() async -> (states: [String: AlertState], left: UntoldAlerts)? {
         if let states = known.withLock({ $0.states }) { return (states, UntoldAlerts()) }
         guard let states = try? await registry.alertStates() else { return nil }
-        // Messages that cannot be read keep no alert back.
-        let left = (try? await registry.untoldAlerts()) ?? UntoldAlerts()
+        let left: UntoldAlerts
+        do {
+            left = try await registry.untoldAlerts()
+        } catch let error as StoreError where error.code != .corrupt {
+            return nil
+        } catch {
+            // Messages that are damaged keep no alert back.
+            left = UntoldAlerts()
+        }
         known.withLock { $0.untold = left }
         return (states, left)
     }

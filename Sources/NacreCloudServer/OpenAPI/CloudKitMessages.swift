@@ -237,7 +237,7 @@ extension CloudKitSchemas {
         "WebhookDelivery",
         .answer([
             "webhook": .string, "container": .string, "environment": .word(["development", "production"]), "database": .word(["public", "private"]),
-            "zoneID": zoneID, "cursor": .string, "reset?": .boolean, "lost?": .integer,
+            "zoneID": zoneID, "zoneInstance": .string, "cursor": .string, "reset?": .boolean, "lost?": .integer,
             "zoneDeleted?": .words(of: ZoneDeletionReason.self), "test?": .boolean, "moreComing": .boolean, "changes": .list(webhookChange),
         ]))
 

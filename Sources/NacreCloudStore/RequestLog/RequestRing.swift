@@ -87,6 +87,9 @@ package final class RequestRing: RequestLog {
             parts.trim()
             return true
         }
+        // What hurried an earlier batch, or came with a job, hurries no later one. Before the look at the state: a call
+        // after it still counts.
+        while haste.wait(atMost: .zero) {}
         if state.withLock({ $0.jobs.isEmpty && !$0.isClosed && $0.rows.count < rowsAtOnce }) { haste.wait(atMost: gathering) }
         let taken = state.withLock { state in
             let taken = state

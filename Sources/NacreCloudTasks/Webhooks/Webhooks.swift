@@ -46,7 +46,7 @@ extension Cloud {
         return try await store.read { transaction in
             let (parked, waiting) = (try transaction.webhookTasks(areParked: true), try transaction.webhookTasks(areParked: false))
             return try webhooks.map { webhook in
-                let own = parked[webhook.id] ?? waiting[webhook.id] ?? []
+                let own = (parked[webhook.id] ?? []) + (waiting[webhook.id] ?? [])
                 let positions = try Set([database] + own.map(\.database)).flatMap { try transaction.positions(of: webhook.id, in: $0) }
                 // A refusal comes first, then the latest answer.
                 let last = positions.filter { $0.time != nil }.max {
@@ -112,7 +112,7 @@ extension Cloud {
         of page: WebhookPage, to webhook: Webhook, _ feed: WebhookFeed, in key: DatabaseKey, isReset: Bool
     ) throws -> WebhookDelivery {
         WebhookDelivery(
-            webhook: webhook, database: key, zoneName: page.zoneName, changes: page.changes,
+            webhook: webhook, database: key, zoneName: page.zoneName, zone: feed.zone.zone, changes: page.changes,
             cursor: try tokens.seal(WebhookCursor(feed: feed, point: page.point).bytes), isReset: isReset || page.lost != nil,
             lost: page.lost ?? 0, zoneDeleted: page.zoneDeleted, moreComing: page.moreComing)
     }
@@ -135,6 +135,6 @@ extension ReadTransaction {
     fileprivate func positions(of webhook: String, in database: DatabaseID) throws -> [WebhookPosition] {
         let prefix = "\(webhook) "
         return try entries(in: database, .webhookPosition, after: prefix, limit: Limits.resultsPerPage).filter { $0.key.key.hasPrefix(prefix) }
-            .map { try WebhookPosition($0) }
+            .compactMap { try? WebhookPosition($0) }
     }
 }
