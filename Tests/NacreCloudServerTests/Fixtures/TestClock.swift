@@ -5,7 +5,8 @@ import NacreLocks
 /// A clock that a test moves. A sleep ends when the clock has been moved far enough, or when its task is cancelled.
 final class TestClock: Sendable {
     private struct Sleeper {
-        var deadline: Double
+        var began = 0.0
+        var deadline = 0.0
         var continuation: CheckedContinuation<Void, any Error>
     }
 
@@ -44,9 +45,9 @@ final class TestClock: Sendable {
         await reaches { $0.begun >= count }
     }
 
-    /// Returns once a task sleeps until so many seconds from now.
+    /// Returns once a task sleeps from now for so many seconds. The rest of a longer sleep does not count.
     func sleeps(for seconds: Double) async {
-        await reaches { state in state.sleepers.values.contains { $0.deadline == state.now + seconds } }
+        await reaches { state in state.sleepers.values.contains { $0.began == state.now && $0.deadline == state.now + seconds } }
     }
 
     private func reaches(_ isReached: @escaping @Sendable (State) -> Bool) async {
@@ -70,7 +71,7 @@ final class TestClock: Sendable {
             return state.next
         }
         try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { put(Sleeper(deadline: 0, continuation: $0), id, seconds) }
+            try await withCheckedThrowingContinuation { put(Sleeper(continuation: $0), id, seconds) }
         } onCancel: {
             cancel(id)
         }
@@ -82,7 +83,7 @@ final class TestClock: Sendable {
             state.begun += 1
             let isCancelled = state.cancelled.remove(id) != nil
             if !isCancelled {
-                sleeper.deadline = state.now + seconds
+                (sleeper.began, sleeper.deadline) = (state.now, state.now + seconds)
                 state.sleepers[id] = sleeper
             }
             let known = state
