@@ -140,13 +140,13 @@ import Testing
         var users: [Int] = []
         /// held[key]: the requests of each row.
         var held: [TelemetryKey: Figure] = [:]
-        var last: [TelemetryKey: Figure] = [:]
         /// figures[name]
         var figures: [String: Set<Figure>] = [:]
 
-        /// Notes what is shown of the rows now, of some of those that did not change.
-        mutating func note(_ table: any TelemetryTable, using random: inout SeededRandom) throws {
-            for (key, figure) in held where last[key] != figure || Bool.random(using: &random) {
+        /// Notes what is shown of the rows now. Called after each step, so that no slot is removed and made again
+        /// in between.
+        mutating func note(_ table: any TelemetryTable) throws {
+            for (key, figure) in held {
                 guard let row = try table.row(at: key) else {
                     // The slot was removed. Sums that come for it now are a row of their own.
                     held[key] = nil
@@ -154,7 +154,6 @@ import Testing
                 }
                 #expect(row.sums.requests == Int64(figure.count))
                 guard row.state == .shown else { continue }
-                last[key] = figure
                 figures["", default: []].insert(figure)
                 for (part, sums) in row.sums.told.parts where part.name != "other" {
                     let requests = figure.filter { TelemetryRowTests.client(of: users[$0]) == part.name }
@@ -184,7 +183,7 @@ import Testing
                 shown.users += asking
                 try table.decide(at: Timestamp(millisecondsSince1970: now))
                 try table.trim(slotsKept: { $0 == .days ? 5 : 12 })
-                try shown.note(table, using: &random)
+                try shown.note(table)
             }
             return shown
         }
