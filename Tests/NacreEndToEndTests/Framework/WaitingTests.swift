@@ -1,4 +1,5 @@
 import Foundation
+import FoundationNetworking
 import NacreLocks
 import Testing
 
@@ -19,6 +20,15 @@ struct WaitingTests {
     private func changes(_ client: WebServicesClient, after token: String?, waiting seconds: Double? = nil) async throws -> RawDatabaseChanges {
         let request = RawDatabaseChangesRequest(syncToken: token, nacre: seconds.map { RawExtension(waitSeconds: $0) })
         return try await client.post("changes/database", request)
+    }
+
+    /// Returns once a request waits at the server.
+    private func hasWaiting(_ server: RunningServer) async throws {
+        let request = URLRequest(url: try WebServicesClient.url(try server.adminURL + "/metrics"))
+        var metrics = ""
+        while !metrics.contains("\nnacre_http_requests_waiting 1\n") {
+            metrics = String(decoding: try await WebServicesClient.send(request, nil, over: .shared).body, as: UTF8.self)
+        }
     }
 
     @Test func `it is answered by the save of another client, and not before`() async throws {
@@ -56,8 +66,7 @@ struct WaitingTests {
         try await with { _, b, server in
             let token = try await changes(b, after: nil).syncToken
             async let waiting = changes(b, after: token, waiting: 30)
-            // The request is under way once later requests are answered.
-            for _ in 0..<5 { _ = try await changes(b, after: token) }
+            try await hasWaiting(server)
             #expect(try await server.stop() == 0)
             #expect(try await waiting.zones.isEmpty)
         }
