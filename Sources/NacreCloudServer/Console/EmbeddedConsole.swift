@@ -183,18 +183,17 @@ extension ConsoleFile {
             GHP2QWDXT1+fAOUkmtaWKdlyDP9Su3tlFbyXPgmhaP2G6x2JSkWcpcGGhtdD1qgeXQm/eZJGaHFBXzGewZuYYNSf2YR+/Q1Akndq6wkAAA==
             """),
         ConsoleFile(
-            path: "js/author.js", digest: "396938d6bfb234d8", length: 2116, gzip: """
-            H4sIAAAAAAACA31VwW7jOAy95yu4whxswKvcU2SLYvYywAJzmTkNFhhVlmNtbckryc0URf59SUpJbBdYHZpKpki+R/Jpv9/Dt97AHE0A6+Dc+2jAqdGAgmC0\
-            Dy34Dv+f5ufBamhVUs8KTWwE3St3Mu0B4qz7u3mvIm50MCr5IHc7O04+JHgHpbWfXYpwgS74EYTckzv5TxQPd6u+wVhpaePHjUlr1eBPC5PYm2HYGEWMbpY2\
-            tN/YPM8peddAZ83QLmxnmw132ruYQM2p9+FrB0eofFfD8Y/sXeYP8mRSVf/wnUTzpKwz4W+8uy/U3ig729RD6gu9xKorrhvinShV8cW00PkA3mnzALNrTYcO\
-            W7AdOO+Y95N9NU7uzC9GoeKb09DNTifrHQd5Yqec6vsOcOFl3MlbJr8djyByRUWNdUtzcJjQAxsvMSPiK3h29/gI6qxswtp7bBQ6y5eKj3LrEbmVUvquuZ5c\
-            4HAH87C7ZHqeYMA9cqISRPUWNx2YGwxZwUKOqjXozbUwGGwhoiLngGceSQ03Qm5U5NB/YYQFFRkdhz1CX4k4KScazFcPKsYDiOi7JOBSL8logzpT8bn02J0V\
-            3W821MDPL25V3k/vS4OLhJ9IghANO6aV26/auBFPGZAg688Z44oXTDcXPefz/rEknHCFvxdC9mIdDqn4d7aGkRVo26Y4rpqieFgWl0Bz6W4M30MWdotlHtBK\
-            fFmm/Yh5V3rAbU77RsO1JPiHS0IZ0Y7LYin1zFC8l4XWVU6qWiJdrqrMqOwQFzWKqYF8KEc1FQP+jlH8RBA4xqsaZnPIpsRP3VypXcbLabJQcprWYRS+n94m\
-            vC6S+UV7irvIubm63w4SdgLyhVUJpKEpzLmjfOf1HMvBLTitaVDa9H5oTUD/5ndOF2eLUyriW/ojTiiIujf6BS07NURuGnSu/TjhAFG6vuvWhJbiITQUoJGR\
-            IeT5ebSIpzIoOmlTOVp8LqfAv3+aTs1DqhZeaa3UMqJasjx81NAG1ip6YGySCZQp2BHLctn45o6qPtgtrC40BrkbENtEwPBAPP3v+7Z6xVh3SKLLkwc4bigX\
-            SbLAn4KiVw3dBD+gXLUepTqh94ip6ARvfs7KReKg5pYu4/NFEc6kfPgd70hR38vND1IlviMqTJfA1Zx8a19XYqV4DiMY1wpCWRRFfFb4fAzi2seZo7pe99PV\
-            +Dt3x02dF5KBHUYTUvo7twIrSGGXanHZ/Qc+F5BvRAgAAA==
+            path: "js/author.js", digest: "0759281417435c11", length: 1829, gzip: """
+            H4sIAAAAAAACA31UTY/aMBC98yumVg9BiswdRBHaXlaq1Et7Wq1UEzvE3cSm/liKUP57Z+wsJEFqLhDneWbeezOzWq3gR6MgeuVAGzg31iswolMgwKnKOgm2\
+            xv+neGh1BVIEcRAI0R6qRpijkmvwsWru8EZ4fKmcEsE6vljo7mRdgCs0JUYJ0EPtbAeMr6Tt+G/PNncIlfFspqjW2rcZTGrR2uMI4xvVtjOQx/RqjKH3GeYQ\
+            Q7CmhFqrVo6wUWfgorLGBxAxNNZ9r2ELha2XsP2So/P8gR9VKJYvtuYID0Ib5V7x7mrQ9qbZWYcGQjPoS7KaIXRJwpOmwr8pCbV1YE2lNhCNVDUGlKBrMNYk\
+            4Y/6XRm+UH8TC+EvpoI6mipoa1KSfQqaSr0uAB+8jG/8Vsmn7RZYtpQt0bgQncGCNgk85oyMP8incLsdiLPQAc232Cl0li8NMYZbO9SWc27r8uOkh/WdzGbR\
+            Z3n20OI7aiICeHHxsxbMHYaqoJGdkAqjGQmtCh5IilwDnlkU1d0EuUmRU3/DDCMpMruUdgtNwfxJGFZivVUrvF8D87YODPrlWAzpxJnMT9ZjexZ0v5xJA7+e\
+            zcTez9cxoOfwC0VgrEyB6cntV8zCsH0mxAj9lDlOdMFys+m5nuujJangAn97YvamDU4p+xO1SswGavOm2E6aYogwNpdIJ+tuCt9TDuoOyDygBXsel73Duouq\
+            xddc9k2GrPFLq30o0wp4Ra1vq6C4wrtoo1o/dCJKiQmRlqMtFFzMltjaVtHng5uPo+LQdBywLpmOmeOh02ENhcKhCrPK6Enn/OTS71dVi9iGYhSVnsk28Ipq\
+            xvZ/3BElTLfEOtHkiR8PTnfoaD+LnRQrHnAjVE82Z/WQ24mI4QHb/3eBT9Z0mitaQcNOB2wnHIfA0wI7OmFo5GpwtsVxlBZXUcDoHkupAlxszJNJzS+ipMu4\
+            ninDmSYbv+Mdzpb3zk8Lt2A/kRXLni9T8VK/T4ZRpD7zoIxkxHKYGPYkcD221FDJsazRcpRgNF6UhZJ8bJ/RSHRoA34Kl5OiyU+tkCZkUJe86Bf/ALOafMcl\
+            BwAA
             """),
         ConsoleFile(
             path: "js/chart.js", digest: "1be50f89853daadf", length: 11635, gzip: """
@@ -389,16 +388,17 @@ extension ConsoleFile {
             DX89AfmNmMEUvsB02qfn8HX+x7/wPf0DGXE1674GAAA=
             """),
         ConsoleFile(
-            path: "js/look.js", digest: "7285029e92c8d5bc", length: 1425, gzip: """
-            H4sIAAAAAAACA2VUTW/bMAy951cQOnQy4Dp3F9kwoBswYMftHsWmY62y5OkjaRHkv4+UnCbpfLBliXzke6S4Xq/h14gwOD+B2rkDwqz2GHidIjiLkAL6TwF6\
-            FVULx9EFrEHZHiK5HZ3nhYqgwDj3Apo8U68j9s1qpafZ+QgnUF3nko0BzjB4N4Fo1gzX/Ani6Wo11jCnWEOy+m/CH8+31m76aOxxuDHwlC36Dza7FKOzNQwa\
-            TV9DQINdvHFKujis1qTC16LBUccxU2PazLMGPcCW092pgGELyiPs9QEJmO0uJ0+wdZY1kKfsW0O/g3O1ZUk6ZQz2BfvIah0VbbKUtlnha053SLaL2tms43dK\
-            ZcGBDQjBYPV7KNKxhhKsJppB760yxGsDp3MFpxXQ0zkbIhhNrw2MUrAv/wn20H37rrIUl+qIivJ9yt6XLXlFrxpia6XESWkTKth85mpJxqyhbDaTmheDfE5h\
-            3cycctCDMgnbYkpwVVWDzGanS9SSs7aEW5LOy+wc32byFRFf+Z+DtvndaCrQglxUn43qcHSmR08O+JjDOV+09Nhxx1o1IcGEGY3pRuxeyHJQJtBmTiRLkKLr\
-            3DQbjBzZDQN5ZBkfB22o2QTtCrjPnWqqO6Tkr6V6eFgaT77vcTUXN48xectcufsy1c6oEAi7U74XXOeQdpMmvhKp6WKRDPK6mX3+PuOgkolyAeWHmlZm+Zqs\
-            ThO9nmRVwV2PtvC/SQ1N08iFyBeK1O/ahVexo0Zrc6MRdVqfSzmuwnGz6cMdFeb26N1RsHW+jVL8pvhklBOgoEtAUms5f17UEpez6hqCn3K5pfhJdAQPjR4H\
-            bbHnuC/aUocLKj233tI7RUYu+9u0c4ab4w25gNVd7vNd5qO2MWctvqluLDMuT7ubqcg3/Oh1jGghujwUCIOgVIbiSdXmN+3wbOR7RoB5TYh7QfRFIyqq3nn1\
-            Dy01eHORBQAA
+            path: "js/look.js", digest: "d832acd8fcbbdee3", length: 1694, gzip: """
+            H4sIAAAAAAACA4VVTW/bMAy951cQOnQ24Dr3BN0woBtQYMftNBSIYtOxVlnyJLlpUeS/j6Scr/YwHxJZ4sfj46O8XC7hZ49g3Dgl6HwADVPEUIF2LSQ6ob0B\
+            9NY/I4x6h5HXZOodiuGnCK1OegX73kc8u+194IVOFNB6/wSGPKfWJGzrxcIMow8J3kA3jZ9cinCALvgBVL3kcPWfqNZnq74CglfB5MzfCR/uL6398N44YHdh\
+            EAgthnc22ykl7yroDNq2gogWm3ThNJnssFgSP1/dB3pyZXHaESEEngvWbRswRiLId6eyiI8Im9/WREIvQR43NWzG4Me4AR2I3imQd2A+xTMdm1Ev8EXQdpNr\
+            kvFOEj/wUSH+FdURzc5pS8Dv4O1QwtsC6Gm8iwk4J233hWJC+U2xh2lXJxoLdcSpSjiUa/E+bhXn6GVNqFxR4KCNjSXcfeZ2FLmqvFkPepwN5JzS+pFRS9Jn\
+            bSdcZVMKV5YVFGL2dswaME3BwcwUeQsH4pxeR/JVCV/4nQ1W8lsb6txodYO9ty0GssFbyUBtkiYFbFiFTg9InnFEa5semyey7LSNvKmn5Bs/jBYTJ/FdpyoB\
+            xE9d18I0QX5cLw6zGvJE7E3qpVmSiVRP/e1gw1xvNakgd3dnnpFkxnbHkzVsvOOJIILzpLVbSrDhAWm0tdjm2HtW2J7k0/BguY9y4BjfCcoch3qtFAerTqkI\
+            eAU52X/EcqVQOj9L7dS8jFXEdNsZSzOliDDFKS6Usr4ISsBNgxTtjOfmZp614rTHkK9FQN1niqX5jdUxUp5Gh1ZxMXHaDoYUUCAxm7KIQNbUK/m/x05PNhVz\
+            UH6oM0UeKimmTsEMRVnCVSNW8NGkYg0UcyFfKFO7Xc11ZTticyVsUum0PmSBniXE42eer0rh2m6D3wt1cgEV6hflVzP/lHROSGzN5/czW+p4Vp5T8JPvs0L9\
+            oHIU35MtdsZhy3mfjKOZVzQZPIzzNGUaeSpeh623PDuvqHg2r7CPV8h745KgVt900+drXS74iw8By3gfTEroIHlRvpKB1hKKL+eV/NIOfw745qGAsqaIO0Xl\
+            q1qVJQ/cP5TkuTqeBgAA
             """),
         ConsoleFile(
             path: "js/pages/alerts.js", digest: "090bb41f2340109a", length: 12594, gzip: """
@@ -721,119 +721,118 @@ extension ConsoleFile {
             6r6ZgvV/zn/MlQtp0o9vtfluswva419xWSX+AaUnfvhiqi1BdVNVsoj6sntx9X/anMkjVh4AAA==
             """),
         ConsoleFile(
-            path: "js/pages/records.js", digest: "df63379090e57793", length: 35586, gzip: """
-            H4sIAAAAAAACA7U9a3fb1pHf9StgHJ8uEFOw7HbbLrWKVraV1Btbdi2lOQ3NjSACFBGBAAOAllWVv2u/7y/bedw3LijJSX1yIgK4uI+58565g6dPnwYf8lnd\
+            path: "js/pages/records.js", digest: "5a17a598672ecf27", length: 35183, gzip: """
+            H4sIAAAAAAACA7U9a3fb1pHf9StgHJ8uEFOw7HbbLrWKVraV1Btbdi2lOQ3NjSACFBGBAAOAllWVv2u/7y/bedw3LijJSX1yIgK4uI+5c+c9g6dPnwYf8lnd\
             ZO04SKubIEu79CJtc7jI6Ma6zZtRcHETrJo8K2Zplwd1E1ysizLDB9dFtwhWZVqNgjYv81lX1PAz/7yqm476mNVZnuzsFEu6cxukqyLYBPOmXgZhkjyFy+Tn\
-            NtzXDbDHo3W3gFHMdnTHaVpU7xqYhdludpVdOK3S2axeV107ChYp/K9oj9qrPBsFyzor5jej4Jd13twEaQv/XcEqZot8meJlk6fZKV2Ngn/UVY4NgrJoux/p\
-            whgUgeYMuoCBZgiK1bobBeuqgFFev7JeqpfOO5dNkZkt8NppUq/yJu3qBtahfr6bwyhp0+bwpykqGO693Krjpqlhk5ocRm87nP8yvco/iEtjKLW5/fEqxg+z\
-            dUN33BXnDcxg0eRzq2m97nJ33wDQZ/UrmEJTA/xn9XIJmAJLyoq0rC9HQVenbSf+0BLMHttFXpZOh/OiaTueJwBm/lfaUfOdqlit8q51XmsBfLnVDm84jS7W\
-            XYcbiYiM/1/BlPPlqoM/8yIvM97oF6JVWVRX8ne1Xl4gjazKdZOWuDv1RZkv6cdlk7etpBn4ewU/6CUgvwvAzp0A/nXF0pre2qWVLv9sbeOntISd5UY7MCvY\
-            5PdH3x4HB8Hzvb39nadA7T8saqBuQJRPSMqIucE14nVdA1EEaRe0RTXLg26RB9hBXeb0HBEhz/bpPnCET3nzb0AP66zo4NVLpKwgT2cL6icRQ4s+D4Iqvw5O\
-            8y6K1ayu8pt3c3gSMSrFwcHXwfnjW4FYSG2vXx3S35MUYHB4GITh5mOlWvAffLY5V522N22XL1/W5XpZtdD5hIB4G1TQbByEP/30E7/2+lUIcC66Eu8K7MY2\
-            IbKzrFuMg2d/2kOqqYC5jK05LqKwXaUVtLwNZmXaAtcMl3VVh8EGX3DmFsNdew64ImPwH/lSjvpsYNStYOmNAesE1nZWLM2R3iKzK/LMHO25fzTEOnGdLMVr\
-            hwnebbt0uYp9A86AWXa5M+ZLuvnQIbmr7SN26aU5ziKtLgFl6eY9Ycl/+M2z9BJHmAIiCcGV5fN0XQKF0bBpe1PNRGfRpyK/hp6RrcXiOf7D2wlhxBuQEEma\
-            ZVE4X5clzCjksdoQ0F82B6kgegKMyopPFkLhA0IoeLZ4Zj1qm5BYRAFz+QzXu8+oocBiGEKzkiiOjQGZQiatkGeztHorxB/8fCOF2hSoJr1OgajfA0sp2jxJ\
-            yzKaaEkY0cITEPizHOfVFpdVWo4ZHglfBZt4pMbFf8AcIgmEpyx1caJ0mwTrU5SqYTztzbe7WeVIyTzthC6TeVGCSImEHDfeKeZBxE3KvLoEveTg4CDYM3fJ\
-            s1NNvqw/5WKzjM56u/TwnSApEYUntUA6sZybvAsFBiVFC4DO1qQ2WUPjP6Bu/RTGuoKXkf9yN90CmPU1CF3A1lVZ3+RZEryiX3DjU17Wq2VedcCl5Z7Dq5WY\
-            SYtCN0et7qZeN6CTrZKwNzws6nVl9kVdsKwN2vQTKIJzUPHwbVIr2qDoWjE51PxIOrZJcLbIQeKAYIT79FoqZjEObTwxpHh0GyRJYiHbugE8YwHNAii5RJFy\
-            mKzWF2Ux+/7DG8kPAfQTLYej8Iem6HBUBgTAHlWVKERVMYwB65xdb/Ju3VSgswEXKFDoqaebHafNRVNft7nJE4goJMARFIO0BvPknoH1bID1zNcVb/Sv7FSg\
-            O/CAoKqvgXhuN/vqTj3Xv3EYlJJTfWuZNld5o69RsXeatLA/oKzB3T19s2jf1GlWVJdwe56Wba4fQWtQ88oS1HRWBI4ugMO+VHej2BgurfISmwEtmp2/QGuj\
-            1ztrMzngZEOIyXp8AbpKlTN1VHVA5BkAF8PFAqYCgtaofwZzsCbUEGhzAKBfY2NiOGIYMU7w9ujDd+PgtCPrZ06jAb7xY7VvyCUjmoTJcpiRKbPqgKeZZBfE\
-            nUKhiIVI7Oo3UB4jdehjiNAHc7kWaDiKYLUk2OBvguKR+uVBsFkMPeurHZvAI8lRq8zuSNAuj0AX9Ih+6VEslSr43e/E83qF8GgTUCTLdZYDl//r98cf/n70\
-            4s0x0FuMZErjTvamMXW279LVrQIYI/yIzNCxWAj+Zlpnw0zex994P9LQdkH8FQH3JyHfSf1yhJWyhGSvv8ihWsBbeRN/y/szVjjlI7hs5SPB58STRhgo/PdH\
-            Y+YNTV3QKXMZ3u9rYl2gJ7eIe7QHwBqzC+SEaK1pMDGA7Lu99fNjgt9YMzgNAIbmvTqhGZud0EbJl2nTVLe/yNsKuBKafBt/ExxbeUfAVEOQbysImhMVwvXQ\
-            uvzRmZ7itgzXGauMAFj+1bJuSPLmso4I7CyDgIfqWRirhUfiVeja6psbvwEBpA0cRlQ2IcBCVuoQKqzesWwsYfSIpdZAEtEaE+F9Qtw+okEchQnJm5kBKtvw\
-            Q9MwjMl8wuyOyd/s8N3Fz2CoJmhpHgPrLoCqxZhRLLnFMl2ZzGKiuYUwlUnU2jz1fdp07Y65krouL1IUFh7NWEBtFxqEzo7i5q/b7a9xG1TJ06ZId8viUx4i\
-            r63LAlHb7rCqu2KWb++Q27hvCueY/1XxELWQIsvyahx0zTp3F1NkYuQUf1odkJB0XlcrSi/gmbJq3Ymhmg3dol8p0hKKXhprzXWE1vmYTfQRSIMlqFxjgQb4\
-            GzYcSHi2iPjWLeIldE+eDNkua9LrU4J2ZPBXMJRXOGXLHruL5npWtU0aQ7YxEKU5MLObCP/QsEy7MBxxcmmx2OAiMvPvIoJwl56T1o+ATQAAqCWLLn6l7SDI\
-            YKQ9rYxrek3byKPObqhHoTojDqFlSBsiSZDXWFQwUV4j/aT+mJOH6F1C+Wb4ObR4RCpCEbHL5hgiHcrIVV6WwHtmV3BNShTcTNddDfbGCjQt7Laezw3F30Hc\
-            90b/NPtFXZINH8Lsmzb4Ovh9cHTyim3/4MXxt69PTn94ffaX4GP4bVN/DF2UZzue1reyYEUP4E5BbJ3ds5G4S4yWXAspaKjdEK0SwNDUP/4E+446eF6BQqsA\
-            GQlMA2hEivMpdVHcN1TFDtRX21YVwgoU7oJUKlgIeXojHprcfY71Yjh4I7mTksePjK4ESwZQKGYPk9k4vfE4bCMfdcD3L4BaI96zooLxi8w1mgmECQMMVVWA\
-            mNe+0lMxDKyAOEsQ5ej1dS13tO8f8SOYGOBDNctBG7e93aBfdgswbQJq51tNm3dDSwGcxvmG8T3fA+V2Bjfy7OIG3uWVF9l2gBgWjN0CyQ3tIsAlaEbTT5Z5\
-            26agqDwRIEnAqkGprfUaMnnHwfkIfbfA1Zp0BuQYPL5V7Z8EzzbnfhtXG1pa8dw4eIqs/Iy5UdQ3bGRw5fWr4MCgI3k77Ll0hHEg2CowEPL9IGUiJRrdbRzP\
-            DiKxXyeN1WvRoEcqQe9HFIFSVJSs7CGDFpOxLQBuw9oM/ZaeX25NcyXKG3NTFDWxpPbbTW/FKJLeF7MrtoAHV4H2EwzCnNAS+PSudAhK9zPKC2G/0AjfIBVH\
-            seNjlGLE9scBn6ubpTWIaBiSKF9fLAuUljnyNVoW/UL1Hf++YuspUn5Zp3NXLLX5JQpG8gQLvnoJ27MKe2rLKwEZWuxEGsEjDaQpb4uEoNwZjtHgoL35EGNl\
-            eaZa8agrDMHApNCwb4rqso9hapiRt1vWLGYwxauxYvZCrdCGGZsqDzJJex5UdhO5nTB0yE0ofpIAFUQRe/r4zbDPVGVIdfkebEpy6hp6xLa9ELoFEr9J9SNJ\
-            WThTDj3bWkC+SyQHEoCs2MaK3mxVNNx/XlUFtpN20EJ+talsYzMtgDZymQsRnAD+LKNY7jVuqXcHUVFmjuN5qtmEl6gewhfOAMbhANKyni4cP0RMfcMwHhkq\
-            g36u4MAPWKW2PCB4YThQSBvz4aEPk4AlXPvhpnydiKQXwql7kl+L3VeaFllG7+YwwaKFx0pbI/fpzfKiRitnVZIFeAW6N1yVeZr5BwWOtY5CEUxEniEWuft7\
-            veC30AZ656YYdAazGJsuCvRTo0rwC9/khgNjHFPMifTp+roq6xRXxIEoMYBc88uabEFh4i/qa7wR2evDMHVoWz9fyPNvB7j+PoljqdZqrDA23lBPBW2gOAf1\
-            7n4CQ/VkmFgYZAcqAMhKiwPWTeMIxcsDXwm3F8rmtpZnOZYf6at9L+EwMGbrpoG/Z0z9HpUQNi4F5Qz3UIgV3TFIZ1KnxHwQlBs/lRob2oJimjft7qJuCuAR\
-            oDApCabGGnvG8mK1hMg3gP7hyPRn3UqSAP6KhCn4NOMF0/G+qR+i9/2IbQf0pZNPnNlfyn6GYm4kC9CtltNoRhQdqtFvf11gphGx78TWOg2VxhAkZAFY8Y5/\
-            /jN4JGVFLNXaLcasIV7IqUZC8KtQqtHyvuMTtkRQWpa8kAGJ45UsO47SsEXKMBQHpQwumSVM0Nc1lyk5jgSTn0ygISDLkZrxlByXkWf5kyksfyIfTOPpSAMj\
-            iJT30pql9nzKzeGUjwRDu2pXYp00FdXzLVFjoaPPQRdg39BtLxqL6wPNcGBd9CYLNTXhCf4S7iHlHWJJ7d6FRfPLE4J3n3rI6TAdMgeQS1GLOO7Z5FnOeygs\
-            ABzRsLu8xoPAZXzXQ3hMyJx+l5Ig4ZBX0TIOXGOwt+gob6d1aIvEDs10JNjMiNwGfetuVa/qT0OeTOxmV1hvoiFSB1BEz62CTUMfvlJaEfYvGJOYVTSw/WIY\
-            nq7wP4p7aGDn7/l31NsB4ZitP8NQPCZGj18gvgCvfFkWQGwfkGTcDADRedvdlECA9QreP398Cx0lFzXMeAnW9R82q8/n215ristFxy++TbsF4Njn6M8ovGAa\
-            P2C6SrCLU+N2sd3bRgt3BWVmCmM1SpEFHsSZ8DrVW1MLi4T3r8uX6OIXYG/WlcSIvmXVs6IsPMCeWH9mcwi6wrlzZ6i3kfwWfUs66bnEtFrlcTWgwoMOFG6F\
-            BNtGPYRC5nwQTIAZWNlgTNf8JrMF/i2iE+JC0LdN+NBVL9IhUlBUyPQRcpOiPaUhYx5MMSAZmB2pEC0wmv529TyUBFeaEptYUhcF8MEqBafijm3G1DcV9Ba5\
-            CodPVJLoAoTEPcafOcbfEPg6oiusBK8g87kwK0xUPDDmTTJGRJvjHjwjKZsoTHVoC0MxJxBXFiboyWEvLgMQqRAquqBMFpxZ8nNdgFI0Qhbl+MlIQjU5aQAi\
-            RAHvu72jUie2x0TJDRkfQibY9OfgvFiDo+qgqBATVbqNcS9pV2XR0bz1mIZaJnMghJFcVCh4gRNhsiZnE8FDgfoureXkq5SJm5gqkoAiCjDYGwXP9vZgy8q0\
-            e4tbacRyRJDwKr9pZTYfEwzGw283noQ08fhApnJHDyM1ZCwRzhWUiH8wxuyhfkS3UAmRFBdbY0uSc1JChzQjztok/QiYAykaIj1CQuRPDs2rYUdWOuYACljY\
-            02N7RsoHAUYvg6JOYILId21yoAnRJIaIkjkkqosWq+RwscErDVapiNIrX8mYIJ++mLDeRDfB5O7OQM0/xdjcQfAC7NQ8rSLdfYwb/0hfA0KgSdC/e1zNmptV\
-            B9wCH03Co9PT4zNUHV/8/ez4NJxqpmG8ZoTDTWpkKMU6R0UJmZGa7Ma3kqI9oUxwtDL1MIfGpCfh65OzP/4BJ/bq3feYJ+Od2aFvamo6higYiwuRDKsmcBj8\
-            eQ/Q2O2Rkf3s9dvj07Ojt+8R6Z/9+5+h4bPne30tuF2kGBD2d3J69uH1ybfYw3N8X0FGqQvGXEJOkCe3ZejP1u37EBmkC+RvB4HFZA4TkobTvvkuzUJodWgh\
-            xaHXEzUHC7gznQ717Aqlbgh8JS3B3I5hxmhPRtijsx0bEwc2wpNGYWdHixcJEMIX4GEJyktgQEFEg3U0yeu2IDPZdAUwAAzOkXfe+Js3Anm/2KMM3W15fTL1\
-            pVI6guC+AsCibOMsDLF8dlByQ6SxWGYEfx3s9VXG1aq8UYkut57InzTd6HhNpNfk8i12iRmLdIfCJFhKOpJdDPJmi5XezUVVh4nIv0GBK/U5SZNe5kSpkXRK\
-            wwSiww1HQY/Xenm2BNQWB4wT8fkbvqH9MhO9ELozJT0DkEFoaIHPrW25Z5yZe1hb+Hzv+R93957t/v5ZGAy88Obdy6Oz1+9OQl9SNsyo6NboiCjr6lL8XOZd\
-            k7fEyz6JNdUVAWHsxSzDyMYUqMDcQ7kTPJfXJyHqNEOPT46PPoReJ+IhQ1V4j7SyyKoBDivc5k0nfEtKExciFxndxOjEw1u1kpIxh+hap/+oL91GBoS3yGAk\
-            bewmeIQL9S8SmrBAAbz8Bt/OI77mCWD6q3kNC+L73pWYqPcrdyQ4FEAZ89/J3pSzQvsDEwOK+nLEL+iHc8p2kb2EPpey9AeGBcUnqrqTkVTTSiWOyUuAdojp\
-            15gpTzhNvwJ6MTbSSADoJ3VHshweYUMcwbtRaqjb3usHemDsZl9BhN0fDst4Kd/2B27EWs2cRI9a7jDMgSlr9VnaNgDw4rLSDHxEpw+hB6lySVQYW/xUOBHg\
-            F89rxHpvDFiheJ+RuzSEIf3oQR885DXfChrB8r0IIOdMBrpyiHhQ/QGbrKkDd2D/Qat5J971L4j9tMYBzChEr0X4gRKW5CFGgS3KrWhoJcQVwYYz7lBSHmyU\
-            ltFg8cb7fio1HQDmSmK/FoA+TJXQZ4yJO4HEG3vPg8k4nUvZMphzlGVB6lvoALPmEzxb1IqtCfxkSVn+LuRr3Beg8xa+2iardbuIFMHQPJJtZMMtWAPh30L5\
-            sOkGD3UDHxlzbpWXigZ3z965HSfjwg0c98+2PSwyT0bixU04TJyTSajPDHJiAwc37qsYK0PY0ZN3PJJzq0UsFenYcPYobuHzao6Cyfnu41t5vTkfoctbXaIS\
-            2c5y8rifTzHC5M1P4cMAA5m6ozujzLEbqNQKCp84thiwTSZfpHo7DgzpW7pbg5beIDclXiQSGAf8UjzoaK5GpBXwgjBuyxkBeDhugpdTPhs3YfclHsECkzZv\
-            SANBK8w9uLTMSUMSh0yceKtzdIPwRp/b6BuXPMVbz0EG5XYlhKZVgZ5zwAc3eqEhDBC34sAULZZOTeRgmvcdxv99+u4kaSkGXsxv+DYqjc59GtLkzXyekLtF\
-            Vxrnn1t3CZKA2i4sQTNOuZAEvMGTnRo+0uc63GUh4jUdvzzQklKQCCLJhn9qUB8G5wFrXs6TzTk5TcQLfBoJc0AvbgJ9SzY6dzfcyEqJZmXdeiJ/eFAzs4Ev\
-            fobeIJ65ImSE0CkKwl52v5UqhIATUWRTSkoSsi1xkDRReJqSWC9aPjiFEXg6nB25A/MpZlwFFYMQ6kWIN1zmS0s1HAQiFW57MAYnkvl7stSq4bhpJfJacF2E\
-            AGboE0FKd5kkR3zk3SM1XNXn/JsagyQCC6hP5MNDCgFjuthZlwDk7WEK4AUrYkQi4OnToUwkQIKDTyDLnbIlbuzJW9q+EXQIPAD5lJc9serjHObRcPb/rfyh\
-            skC7AWVulwy3awLFJPSMzhMnYew5Qe2bgYUftP3EE+iWu/+48zP2Pxprs+MITAGKuA2c71G1nynThuNqNpye0Dt0SmctZGUALtLiI0XJS4ZigCQx75Gcw+DA\
-            MBsn2Mzr2bqVB52W6WfeQnjt2fO9cIuZrBLeHpjexqhJSUmmcjGUwEYqQhSecA4q60S3wQKQB6b4Xb7CQzYMKD7Z3SR+Y8bDKtIZ+05BaSJElBo/wv4L07fM\
-            Y06qaAJFKH8tM8Cgu09c0D6LbBNGs6krGpXuc2wXjtqxziSWfLILJA2gS1610n8KElSmq25A/+SZ5dWnoqkrTDzfJI9v1Rt9aYgEg9ZeRyUORBSF3E8u+awb\
-            TC74/sMbUaSEfQJwHWGg9EVZX+h+GLdtSxDP89H+4hnQMXYHaqHI+WT/AWZBUQaFyRlhJzB8CMsSKS84A8Da+sqYAXSGhureT3t7e7E/zqhzSoek/gyLA6Es\
-            F6FFUdCLoqsuV8AMD1P7tATxzp2s3jwrS95PHvqQyhIokWKEgpwpYXSXjijKNjH69phFYdESTwDvkRitr7LKFrgY9kP93IIhHTNuiNeYcRszcpRL+eRJEH6s\
-            EO0lxkbUW0khJLRDUXTAEp6Ku/Y0crRghyx3RJGHBEm8CSnKC9YXypQ8MMvLko2PNGhXWNWgXeRYJKFeY1JBepVTwmeK/1+uyzQAltByIZAaS3qtFnkyMH/q\
-            GpCGg0dEu+HjW5G7yl5X8pHGKuXi6f9Eh48mT3anhx+zJ9Hh+GMCf+ND+JXLu3Q1CnbtFvFXj+PJwZOPu//1sfvYfKymTwsA/789/p3u/AjQJPxI5vZH/Btv\
-            wvM+TAgFJmCW6xOo+Iao5IT5JLgp7E7F9cVGNgmiAowdTv3eMixxMoBbk8Fjr72jroN908ScPAAKW3rDpnG8fQ2xjMWYiD1rPxFaY7dP6cJR6KwrKugWAbvm\
-            imiKsFigK68HbITgVXl2TpyUj1Vc1nVmy/tegO0a0dZgJmIgvkb9n/gHKIxypEAk9BK+6yoiaO+34cOTtM6FAHt8izPZnMdCwQ+RV4woNbpi8sFqaSGl3EWC\
-            2cD0ELC7lMHv6AfcycvTv43oZYMsW9mJ2or0AibjpBth0iiWaGkpQW6VXmIattBmWaFjCGCaVxvA/0D7bTB/tGj36ZQgske4xFJwxM6zxKd7EuN1/QdcVEbl\
-            TSB/tyPRRfuOk0ydo5GCZ9Bw8FQqnqLUzN0Kp1tGYKMr7yEScvYB5zYxBgLeCZQ8dwNE0bB4w3/XC9i5IOKlkoeEFxUPnIJiOcWn6f0eZXIV4wHwL55yn/60\
-            MEZdumd76YP94vgtacm6CqO4va+t7PuHqEDzAyOGdFhc1AN03Zd4zLfUx6l57EF9VqbcvKKQkgA045Ch9EqMs08ni+mLl1kVwUMB6pSsq1HpMzjGPv+q5ApU\
-            ZJV5+VukV0iqOVOWGpYBnZknibjkZCTqZnpKb+mkSXV6fKdnAfVOkotMT6H6I+PjjM+J5enAmVDsA3GhTKvLdYr5pGxzbrA6l0KSEy7+d11kRskN14I4akGJ\
-            u3T2CdPFX9SZbRKrBPv7HZgfe3dIHoNTnusd90zfeNupy0N9EsWqLuOBKIKQbFis6DkSpbpcMDj8mBmMw5B1sS48PGNzZ5NEdEkvm0rESRNOZdHlvfbvrGOA\
-            YkeRZNpe0WkQvTXmyRDsXRwMGbnVuTYe1Z5m8+jAnI9fyyfWSWEoQGqckNTAekc2Gj6wTW3Mumhu9uUH6JE4sicnWJZAeUiFAwass5S+FFET9NSps/Qti3Vv\
-            U858VRM2qAmBVL+570QHKsH1ygs4iErxFcceFX0mKRaMczL971VS7l7IOozn2yDs1M4TWUiVc4tQZFbmaXMq7VZf/q7CoFHgyGVUArjuy72LIZDy0TsRh4Iq\
-            EvUo+xWAsZdDJ20j/LbAUo1VIE5cp1mGWkhAlp979jqAPfqUJ8GxLAGM55DQ5d+BFt7VpFirYsEJCJ4JBgun8cNW5T9cduvTQIz1np8tnHrH9TxgjxH2sDnv\
-            20/hSY0ldFAFoanTctEnBRdFw2UESQHHGzBV6cVQZxqp6KVRHrlNb0Q876Zeg0jO+AwkHtJS0Bg8q/kGlm0kLwgoYIVZBYV9u0rHvqAnPlCHsODKQjLHwnYV\
-            qgh3fjNQeoCRVRfUPJILC0einBktlVx9G7ug5sbCZaFP+I78pqz1qeq1/+E5LYAlgNC8W+UN+h5QMUTFxKSpvuwZqu1oLS5n6WTf7fdF6/giKdaTWtsFgTae\
-            irYF5kSzF023FLjxrrdfgefLl3GnMLa51ojrb57UXS4nv00EkfuJJrZMgfpyrqALViUOebkgdQbsXyrmOQ4u66DGMq1dgeY7Bkll7c+a6N92QgkLzRT5diyI\
-            cg2VrMfLh0riQVXhXwjvzUNUoSFdQdd0jXqkFewy2cXBUzz4s+eYxTKi1I4DlmC8ftb3UWdGqbgRwHEVt2FdgVm5SEvASFBf5TOMYFnombg+YN4C3Ynx/Ryr\
-            BlvyVHG7xyGv+0vz/n59qY7ItZ10HVZSgEjRo8TUL0CBO/aCIAucft2mZZ+Se3WRnUF8ZjPsU2bnmgzP4H6igzo0ZtUHrjsPhSqec3faxJOLUuW86SVAdNgj\
-            KgJwflIHRggKUL1tgVT5lpGyQYLeAutEOTlQSSRdwyywJ0W+fQohDPe9RTc4f5Rs5p5LQ6hCqhR5S2WMMUBlThyZ6LmuQ2hEt9Fn0Nbo4WtlyW/0i5MCtEz+\
-            VXW8B7bNxkNn7+4qDychIj7GQQwsbetqbFdcGxH7yW4ArGfmrrCmywrdNcf9fYevt3rA5NA8f2CZfRlPJ6b9otPw6OLMuMA1OoWv0woLfKOkm6Ffl5091/Ql\
-            GwAYnuI9v1VZygTJzblbGsAzFTdIiOOQQ/Yp0A/z+yzgwtfoev4nukH4B+A0ICr+pFnir/hpAnJsJjgYg17EfJzzSzzMNr4lXX3v5md8RpJfmTybiiR2OSgx\
-            xUc8JB+NhWvzkpozZVDtpC3PKf7jKVjNX6ZQkzl0imOPzf4k/MfwnoIboIjOsmW3krh9+u7DGd91pLYEL7Y5Pvrw8i/iXbVwq89gM1EAmupi0wqbTpWRQgbO\
-            LK1wf7FWOiYvsMUCVgd/g4DRjlqXGP4jPmDjkou/nmwUGxlhBz34t79zxyFTJxD6wERND6XCsnGB83qw6pmoVWXvx/nfxbcUYKIYKTWhNzb5bAK/MSGWDmJX\
-            KDsYAklXv6mv8+Zlih7uDQMwOXcMsv6HIwDZTOtMfAQC1Ez6LpDxAQf16QP+YkRIIXMzi1ztrJtY13cteW0jHdrA73phOBiAR6WonxaswDIYZdaILAGjbsgg\
-            55njhjWPWAzX4lsJRy1mosij6/jbOkIrC1BSKqyqyDaNp4OnL1TYsr+DRTu4e9g4MDYJNxsBM8fynKn4aAfuSrI9xukrR4AJIz4dVGmOguMPhZ8Mx6BseVfs\
-            aJvjQKbGx8Pn26Ui9oUpJ6gBcvnikXPkkt7+Wuby9Soi1+pLOpiaQFFDjAPqWBr3APslQ8PnW8pmvaxXN5yEYdcSw6+CEabZixBnrK7yG2oFf+UpPIynAxuW\
-            cXbOF/FUGIvvLA+GQ+t6dr+si7x7QBW9V+ht0aomF/o9FZBwKst1Tdoudp/rwTLUQZthl5Gl3KoxvE5RA7nUEnz5lPZxCtMEPAyG4qOPb4WFDjIZZRh6EVAg\
-            uwbkM2wg8gICXU07FGnUziK1m0D76dIMI+BqpRQN962sl+J6z2KIaEz3E5WzvMOCtbZNBC0V4q+XMNkbifnv4RGKI+os7aLdZzGaJlsPwvd24jz4v/+FPiLp\
-            OfiKfAMx8MBvis+AOXsA9yWGpKnjupThdxyTaIJOO8l6NYV4TDfjfqU5EdoTZok3gOBi7jCf+fL8sp47kqoBqHQTX6fi1CB/l89bE0V8Y2Uhv5qAPwaP7YBa\
-            Ss9RCB0m5Jdpfyg6gCEf44FJCvxwlGnldlLfXYxuZamIc2YCgUrLEcvpZ+UcnlNAFOy7JRbrlbwDk3/GAho79gHk8yNUJRdo3NaUQAL6Yo2+JT0av6ePPAHg\
-            jY+mwSVm7G8o54iiDwLqDNKRtHbIQKiDrKaqNl1wgSllwQWYXMm578tWg/MCJQ5ZJXcHD7h4F0ltMvWGzrukrfLu6S+YRvXcNWtST/rhUMAU6A9glOuexcfK\
-            8DOmQm7tb02wsnYy2FUd+jKuMtrO7PGt0wh3cT/o3d5oq1I/m+xNhU2nzp70eYfUdfrjhBcps17SgkAFnUkrSX7q73vYFU54GiuRRb4EKcedc9PbXWlb4qNa\
-            +eFQil+zoeKDikW0fa5Dda5bEabEE3TGEGizR2YaLKKi6onfpCzsobw/0nMj0fByuGGsdF1u4PEPYU/c0dazBQb+DS7ZQFozFmqsdsJFJWm8KS7aBaO7T/Qu\
-            xmgouW9vH//+J78v2R3eenJAuRHxYPpsWrXXfKZM5l9lfCpMTEYc30o7Kqb/hHvrpWZG8jO8ABG2U/CkwSyX/NCvuYuvmUh/Oeey9JI8CX1FIWmPSq5IRmYw\
-            iBX18n/p6BB51wi9XzquURvDe+5bOcx2VGC6G8SD35Yh/hr0+W1QyEzb+43Qhk8RGN8Jux20bbdijW01W4/PrA9xDSQKS8axStHyCLB0DP8cwFd+6KAt8O3b\
-            zZZK+TKlyfMlKXErF5eWmqTPek5GpPxwEtmjrXqS76jzXYrTHaS3uTOvmYRTxR9rGs5Y/tcKJEp0fI910C0VGD8ANPRJFjKt8QNBxi3s4DChzg6TyH1ifaGR\
-            yjD4P6kKmtwuf61qYLayYDvmSlsMxFjF/sAinBCR7/u7vfHNFegvm9Pq3c8VAFXgrPBr4qPA89VczhNU7kdZ+h/f0d8h9FWZtj/0oCtOeygHnXpj43NyI2/h\
-            ZCx+ID76sC3VsFeBGmEslSiaqfqO3v0/g0f68FjkYYsNs+OoCR3ei3rnOoGT49nR+1V7I54t7LYqY+ewEnVspPEVLNi22fa9WRXQ39cUMMY+J2k3VaXk+u0p\
-            bEzxZpet2p/P4/mtq3ZRzKUmNjD8IwtARfuyrioyW+MHRKPvSj/cuPAW+v1dEBeZbZaV7AH1o3uA+q4pmuFWOaeH4d7Advn5hwcqQokZ9TLJB47Wqkyq/ikH\
-            cxGe42/e2agCnuzyi9TavGn1PlnwxVlzfiOWmVWg1/KjYGU22/KUIBUrANMT+9h8rNhbzr1Yn5/SX+ngkJluxkx0FFzBrWqsCX6Q1gdHu2Mf1yuAVx5h6d++\
-            3nqRzzHNyDkJzfWD6RO/VDGYv/Orn9dzWV7YCnbLfbE5s/xaq9yP/jmmoj3lo66TUL6EThFsbBw+C5Hz8OeRjK/yYeQwnCb5J0zm1ye/eF181kuyLnHyq1c5\
-            8pRe2lYK0Upt6Cc+61TEnXsW2+kXT7zPpDx5uHek6rAKb+pQrJYpPs9wkjWWidFZdZgH+jYmiW460YuQqbITcek+Jyqz2/xISC6qWBhsx6koslymVdYm9fw9\
-            p5f5PutjePo+6OSPx7fqcz/k/uXj6meMUNrnj1Fk9PlrE1G7XqzvAY3154Pu/Wkg98u5dQUEnnGVd29BcUrwsGqBI29F3Vt8CQZdkWCcgK7GntyROP8S0mcz\
-            RICla8rv8ht9Y5l36XcYo+mdgVDDwbyYtR63s3QlOKuhkPqStH4rsXaHSPNpW17EdlbCixCqPuxL565hoDyCHZHA1+ntPukKpkaaef8jmWKnqUym+C16ENyZ\
-            QCZuqSwLfjYKLO311ndaQMaZxEm1nknDhXo3O/8PKrSymQKLAAA=
+            NtzXDbDHo3W3gFHMdnTHaVpU7xqYhdludpVdOK0WaTsKivaovcqzUbCss2J+Mwp+WefNTZC28N8VzH22yJcpXjZ5mp3S1Sj4R13l2CAoi7b7kS6MoRBU7lAw\
+            0AwBsFp3o2BdFTDK61fWS/XSeeeyKTKzBV47TXAPXlfQp9murOsrp129ypu0qxtYr/r5bg6zSZs2hz9NUcG03suNPG6aGrawyWGWbYfrXKZX+QdxaQyltr4/\
+            XsXYY7Zu6I4LmbyBGSyafG41rddd7u4qbMhZ/Qqm0NSwT7N6uQQ8giVlRVrWl6Ogq9O2E39oCWaP7SIvS6fDedG0Hc8TADP/K+28+U5VrFZ51zqvtQC+3GqH\
+            N5xGF+uuww1HNMf/r2DK+XLVwZ95kZcZI8QL0aosqiv5u1ovL/AErcp1k5a4O/VFmS/px2WTt608UfD3Cn7QS3A4LwCLdwL41xVLa3pr9yR1+WdrGz+lJews\
+            N9qBWcEmvz/69jg4CJ7v7e3vPAVa8MOihrMPiPIJDzpieHCN+A+4lgM96IK2qGZ50C3yADuoy5yeIyLk2T7dB1z9lDf/BudmnRUdvHqJJzDI09mC+knE0KLP\
+            g6DKr4PTvItiNaur/ObdHJ5EjEpxcPB1cP74ViAWnsrXrw7p70kKMDg8DMJw87FSLfgPPtucq07bm7bLly/rcr2sWuh8QkC8DSpoNg7Cn376iV97/SoEOBdd\
+            iXcFdmObEIld1i3GwbM/7eGpqYD0jK05LqKwXaUVtLwNZmXaAk0Nl3VVh8EGX3DmFsNdew64ImPwH/lSjvpsYNStYOmNAesEEnhWLM2R3iJRLPLMHO25fzTE\
+            OnGdLMVrhwnebbt0uYp9A86AqHa5M+ZLuvnQIbmr7SN26aU5ziKtLgFl6eY9Ycl/+M2z9BJHmAIiCbaW5fN0XcIJo2HT9qaaic6iT0V+DT0jWYvFc/yHtxPC\
+            iDfASZI0y6Jwvi5LmFHIY7UhoL9sDpRe9AQYlRWfLITCB4RQ8GzxzHrUNiGRiALm8hmud59RQ4HFMIQmJVEcGwPyCZm0gu/N0uqtYJPw841kflM4Nel1Cof6\
+            PZCUos2TtCyjieaYES08AXFgluO82uKySssxwyPhq2ATj9S4+A+IQySB8JS5M06UbhMDforcN4ynvfl2N6scTzJPO6HLZF6UwFIiwe+Nd4p5EHGTMq8uQWo5\
+            ODgI9sxd8uxUky/rT7nYLKOz3i49fCeIS0ThSS2QTiznJu9CgUFJ0QKgszUJVdbQ+A9Ot34KY13By0h/uZtuAcT6GpguYOuqrG/yLAle0S+48Skv69Uyrzqg\
+            0nLP4dVKzKRFppujzHdTrxuQ2FZJ2BseFvW6MvuiLpjXBm36CcTEOQiA+DaJFW1QdK2YHMqFxB3bJDhb5MBxgDHCfXotFbMYhzaeGFw8ug2SJLGQbd0AnjGD\
+            ZgaUXCJLOUxW64uymH3/4Y2khwD6iebDUfhDU3Q4KgMCYI+iShSiIBnGgHXOrjd5t24qkO2AChTI9NTTzY7T5qKpr9vcpAl0KCTAERSDZw3myT0D6dkA6Zmv\
+            K97oX9mpQHegAUFVX8Phud3sqzv1XP/GYZBLTvWtZdpc5Y2+RrHfadLC/oCwBnf39M2ifVOnWVFdwu15Wra5fgStQcwrSxDiWRA4ugAK+1LdjWJjuLTKS2wG\
+            Z9Hs/AXqIr3eWZrJAScbQkyW9wuQVaqcT0dVB3Q8A6BiuFjAVEDQGuXPYA66hhoCNRIA9GtsTARHDCPGCd4effhuHJx2pBvNaTTAN36s9g2pZESTMEkOEzKl\
+            dB3wNJPsgqhTKASxEA+7+g0nj5E69BFE6IOpXAtnOIpgtcTY4G+C7JH65UGwWQw966sd+4BHkqJWmd2ROLs8Al3QI/qlR7FEquB3vxPP6xXCo01AkCzXWQ5U\
+            /q/fH3/4+9GLN8dw3mI8pjTuZG8aU2f77rm6VQBjhB+RgjQWC8HffNZZgZP38TfejzS0XRB/RcD9SfB3Er8cZqU0IdnrL3KoFvBW3sTf8v6MBU75CC5b+UjQ\
+            OfGkEQoK//3RmHlDUxfnlKkM7/c1kS6Qk1vEPdoDII3ZBVJC1NY0mBhA9t3e+vkxwW+sCZwGAEPzXp3QjM1OaKPky7Rpqttf5G0FXAlNvo2/CY6tvCNgqiHI\
+            txUEzYkK5npoXf7oTE9RW4brjEVGACz/alk2JH5zWUcEduZBQEP1LIzVwiPxKnRt9c2N3wAD0goOIyqrEKAhK3EIBVbvWDaWMHrEUmogjmiNifA+IWof0SCO\
+            wITHm4kBCtvwQ59hGJPphNkdH3+zw3cXP4OimqCmeQyku4BTLcaMYkktlunKJBYTTS2Eqkys1qap79Oma3fMldR1eZEis/BIxgJqu9AgdHYUN3/dbn+N26BI\
+            njZFulsWn/IQaW1dFojadodV3RWzfHuH3MZ9U5jO/K+KhyiFFFmWV+Oga9a5u5giEyOn+NPqgJik87paUXoBz5RW604MxWzoFu1PkeZQ9NJYS64j1M7HrKKP\
+            gBssQeQaCzTA37DhcIRni4hv3SJeQvdkyZDtsia9PiVoRwZ9BUV5hVO29LG7zlxPq7aPxpBuDIfSHJjJTYR/aFg+uzAcUXKpsdjgomPm30UE4S49J6kfAZsA\
+            AFBKFl38St1BHIORtsMyruk1bTsedXZDPQrRGXEINUPaEHkEeY0FGR1pjfST+mNKHqJ1CfmbYefQ7BFPEbKIXVbHEOmQR67ysgTaM7uCaxKi4Ga67mrQN1Yg\
+            aWG39XxuCP4O4r43+qfZL+qSdPgQZt+0wdfB74Ojk1es+wcvjr99fXL6w+uzvwQfw2+b+mPoojzr8bS+lQUregB3CiLrbMaNxF0itGRaSEFC7YbOKgEMVf3j\
+            T7DvKIPnFQi0CpCRwDSARqQonxIXxX1DVOxAfLV1VcGsQOAuSKSChZClN+KhydznaC+GgTeSOylp/MjoSpBkAIUi9jCZjdMbj8M68lEHdP8CTmvEe1ZUMH6R\
+            uUozgTBhgKGoChDz6ld6KoaCFRBlCaIcrb6u5o76/SN+BBMDfKhmOUjjtrUb5MtuAapNQO18q2nzbmgpgNM43zC+53sg3M7gRp5d3MC7vPIi2w4QQ4OxW+Bx\
+            Q70IcAma0fSTZd62KQgqTwRIEtBqkGtruYZU3nFwPkLbLVC1Jp3BcQwe36r2T4Jnm3O/jqsVLS14bhw8RVJ+xtQo6is2SG/fF7MrVu8AzwbERlAO4AjyMbe4\
+            Gb0rrV3StorEUAjnNMI3iKJR7BjQJI20jU1wiOtmaQ0iGobEp9YXywJZQY6Hlk4o/ULZFP++YtUgUkZHp3OX5rb5JVJ9MnMKonEJPG0V9njyKwEZWuxEangj\
+            DaQpS1ASgtLgzA4IHLQ3H6IaTKxVKx51hf4FmBRqrQ2ozlFvb9QwI2+3zDZnMMWrsaJkgmdqrYPl8AfpWz3zINtA3E4YOmQDEz+JO3DXcezp4zfDPpNPE1/+\
+            HhQmREXlpYv8W0H0mMktO1UBgAQzC90UGFllY+wD5naZC4qewI4to1hCF4G4QXQctrd6oKEPpheNH3ISzwDDwgE0YbFP2BEIfft6RjwyOJB+ruDAD1hCsxRq\
+            vDD0cWLuvrX69g4O4bUf15TpDNHiQtgIT/JrIUoqxk2C9rs5TLBo4bFi/rQPN8uLGoXmVUkKxRWIcnBV5mnmHxRoxDoKhW8KT6lY5O7v9YLfQhvonZuiDxO0\
+            LGy6KNDsiRzmF77JDQfGOCYXBoln9XVV1imuiP0aYgC55pc1qRZCY1zU13gjsteHXs+wj2FfQGVvB+jsPvF1KSVprDA23pB2xNlAQQWkhfuRaNWTIbGjzxZO\
+            AUBWCrCwbhpH8HEPfCXcXigVzlqeZad8pK/2vQeHgTFbNw38PePT75EwYONS4PW4h4KQ646BHxJ3FvNBUG78p9TY0BbknLxpdxd1UwCN6NJS8Qw11tgzlher\
+            JUS+AfQPR6Z55FYeiWVa4MEUXIrxgs/xviluoDH3iEVRNM2SiZXJX8pqazE3fM90q+XojRE5G2o0A18XGNZCTsLEFmIMIcJgoyRQWubzf/4zeCTJdyylpC26\
+            kUHxyUZDbOerUEpl8r5jYrT0mrQseSEDmpJXp9px2PQWLsNQHOQyuGTJYXr+t2VKdghB5CcTaAjIcqRmPCU7WORZ/mQKy5/IB9N4OtLACCJlDLNmqQ1pcnM4\
+            giBBT6HalVjH6kT1fAtTTNDhFUXzGtCSj2jPuYfrA1lsYF30JjM1NeEJ/hLWBmVsYE7t3oVF88sTgnf/9JAOO5ViHlvNCceoPVIpahHHPRUvy3kPhcyNIxpi\
+            vCTpt+aGClzGdz0Hjw8yx3qlxEjYg1K0jAPX6DssOgoDaZ2zRWyHZjoSZGZEWmhfWVjVq/rTkGEMu9klR/BINsTTASeip6Vj09CHrxSlgv0LwiRmFQ1svxiG\
+            pyvMWeIe6mv5e/4d9XZA2PnqzzAUj4nOyBeIL0ArX5YFHLYPeGRch7LovO1uSjiA9QreP398Cx0lFzXMeAnK2h82q8/n215ristFxy++TbsF4Njn6M/IvGAa\
+            P2D0Q7CLU+N2sd3bRjN3BWUmCmM1SpEFHsSZ8DrVW1MLi4QxqcuXaDEWYG/WlcSIvi7T01ssPMCeSJAQCgh0hXPnzlBuI/4t+pbnpGdh0WKVR3NFgQf1cW6F\
+            B7aNegiFxPkgmAAxsIKL+Fzzm0wW+LcwdosLcb7tgw9d9QznIqJBeeAeITUp2lMaMubBFAGSfr6R8vgBoelvV8/gRXClKbFSI2VRAB+sUlAq7tgmTH1VQW+R\
+            K3D4WCWxLkBI3GP8maM7B4GvHYRCS/AyMp9FrMK4twNj3sRjhPMy7sEzkryJvB6HNjMUcwJ2ZWGCnhz24hIA4VlXxmqlsuDMkp/rAoSiEZIox+xCHKrJSQIQ\
+            Fm943+0dhTqxPSZKbkj5EDzBPn8Ozos1OKIOsgoxUSXbGPeSdlUWHc1bj2mIZdKlLvxtRYWMFygRxv5xcAo8FKjvnrWcTF8yDhAjDxIQRAEGe6Pg2d4ebFmZ\
+            dm9xKw3XgPA5XeU3rQwO4wOD7tXbjSe+STw+kHHD0cOOGhKWCOcKQsQ/GGP2UD6iWyiEyBMXW2PLI+dEGA5JRhwESPIREAcSNIS3XULkT86ZV8OOrOi+ARSw\
+            sKdH9owIAgKMXgY5MUAFke/ax4EmRJMYOpRMIVFctEglex8NWmmQSnUovfyVlAkyEYsJ60104xXu7gzE/FN09RwEL0BPzdMq0t3HuPGP9DUgBKoE/bvH1ay5\
+            WXVALfDRJDw6PT0+Q9Hxxd/Pjk/DqSYaxmuGd9U8jQylWIc8KCYzUpPd+FZStCcUWIxaph7m0Jj0JHx9cvbHP+DEXr37HsMuvDM79E1NTcdgBWNxIWIr1QQO\
+            gz/vARq7PTKyn71+e3x6dvT2PSL9s3//MzR89nyvLwW3ixT9i/5OTs8+vD75Fnt4ju8ryChxwZhLyPHWZCgM/cGffbMdg3SB9O0gsIjMYULccNpX36VaCK0O\
+            LaQ49Fqi5qABd6bRoZ5dIdcNga6kJajbMcwY9ckIe3S2Y2PiwEZY0siL6Ujxwp8ubAEekqCsBAYUhHNROye8ZgtSk01TAAPAoBx553XneB1a93NlSU/Qltcn\
+            U19knsMI7ssArJNtpFYQyWcDJTfEMxbLANOvg72+yLhalTcqbuLW40iSqhtla0R6TS7dYpOYsUh3KIyppBgW2cUgbbZI6d1UVHWYiHAOZLhSnpNn0kucKNKO\
+            gv5NIDrUcBT0aK2XZktAbTHAOD6Wv+Eb2i4z0QuhO1OSMwAZhIQW+MzalnnGmbmHtIXP957/cXfv2e7vn4XBwAtv3r08Onv97iT0xfjCjIpujYaIsq4uxc9l\
+            3jV5S7Tsk1hTXREQxl7MMpRsjKgJzD2UO8FzeX0Sokwz9Pjk+OhD6DUiHjJUhfVIC4ssGuCwwmzedMK2pCRxwXKR0E2MTjy0VQspGVOIrnX6j/rcbWRAeAsP\
+            xqON3QSPcKH+RUITZiiAl9/g23nE1zwBjKY0r2FBfN+7EhP1fuWOBIcCKGP+O9mbcpBhf2AiQFGfj/gZ/XCI0i6Sl9BnUpb2wLAg/0RVd9J3aWqpRDF5CdAO\
+            Mf0aA68Jp+lXQC/GRlQCAP2k7oiXwyNsiCN4N0oNddt7/UAPjN3sK4iw+cMhGS/l237HjVirGeLmEcsdgjkwZS0+S90GAF5cVpqAjyiZDXqQIpdEhbFFT4UR\
+            AX7xvEYs98aAFYr2GaEwQxjS9x70wUNW862gESTfiwByzqSgK4OIB9UfsMn6dOAO7D9oNe/Eu/4FsZ3WyOeLQrRahB8o/kXmxAlsUWZFQyohqgg6nHGHYrxg\
+            ozSPBo033vefUtMAYK4k9ksBaMNU8WHGmLgTeHhjb3qR9NO5J1s6c46yLEh9Cx0g1pwQskWs2BoPTpqUZe9CusZ9ATpvoattslq3i0gdGJpHsu3YcAuWQPi3\
+            ED7sc4O5xEBHxhyq4z1Fg7tn79yOE+PgOo77qVIP88yTknhxEw4fzskk1ClonOXIzo37CsZKEXbk5B0P59yqEUtBOjaMPYpa+Kyao2Byvvv4Vl5vzkdo8laX\
+            KES2s5ws7udT9DB5I0I4tnwg8HN0p5c5dh2VWkDhBFaLANvH5ItEb8eAIW1Ld0vQ0hrkRliLQAIjXyzFvDlzNSKsgBeEfluOCMBcqwleTjnVasLmS8zoAZU2\
+            b0gCQS3MzYNZ5iQhiZwFx9/qZAIQ3ug0gL5yyVO89cTFK7MrITStCuScA84D6LmG0EHcivwbWiwF4eegmvcNxv99+u4kackHXsxv+DYKjc59GtKkzZyext2i\
+            KY3Dma27BElAbReWIBmnXL8A3uDJTg0b6XPt7rIQ8Zqy+Q40pxRHBJFkwz81qA+D84AlL+fJ5pyMJuIFTm7BkMKLm0Dfko3O3Q03olKiWVm3Hs8f5v1lNvDF\
+            z9DrxDNXhIQQOkVG2AsWt0KFEHDCi2xySXmEbE0cOE0UnqbE1ouW83DQA0+5vpE7MCfF4iqotoAQL0K84RJfWqphIBDBZ9udMTiRzN+TJVYN+00rEdeC6yIE\
+            MF2fCFK6y0dyxBnUHq7hij7n39ToJBFYQH0iHR4SCBjTxc66B0DeHj4BvGB1GPEQ8PQpxw8PIMHBx5DlTtkcN/bELW3fCMopDoA/5WWPrfooh5lpzPa/ld9V\
+            FmgzoIztku52fUAxpjmj9NQkjD0Jub4ZWPhB2080gW65+487P2P7o7E224/AJ0AdbgPne6faT5Rpw3E1Gw5P6OUwUui+TDTnmh++oyhpyZAPkDjmPYJzGBzo\
+            ZuMAm3k9W7cyb2aZfuYthNeePd8Lt6jJKuDtgeFtjJoUlGQKF0MBbCQiROEJF6Rgmeg2WADywBS/y1eYs8GA4kThJvErMx5Skc7YdgpCEyGilPgR9l8YvmVm\
+            zagcfPJQ/lpigE53H7ugfRbRJoxmU5c1Ktnn2K5StGOluJWcKAScBtAlr1ppPwUOKsNVNyB/8szy6lPR1BWGem+Sx7fqjT43xAOD2l5HGfPCi0LmJ/f4rBsM\
+            Lvj+wxtR84JtAnAdoaP0RVlf6H4Yt21NENPDaH8xpXCM3YFYKGI+2X6AUVAUQWFSRtgJdB/CskTIC84AsLa+MmYAnaGiuvfT3t5e7Pcz6pjSIa4/w1ozyMuF\
+            a1FUjyLvqksVMMLDlD4tRrxzJ6k3Uy/J+slDH1KWu2IphivImRJ6dynjTbaJ0bbHJAprYHgceI/EaH2RVbbAxbAd6ucWFOmYcUO8xoTbmJEjXMonT4LwY4Vo\
+            LzE2ot5KciGhHoqsA5bwVNy1p5GjBjukuSOKPMRJ4g1IUVawPlOm4IFZXpasfKRBu8Ik+XaRY859vcaggvQqp4DPFP+/XJdpACSh5boSNVaIWi3yZGD+1DUg\
+            DTuP6OyGj29F7CpbXclGGquQi6f/Ex0+mjzZnR5+zJ5Eh+OPCfyND+FXLu/S1SjYtVvEXz2OJwdPPu7+18fuY/Oxmj4tAPz/9vh3uvMjQJPwI6nbH/FvvAnP\
+            +zAhFJiAWq4TGvENURgI40lwU9iciuuLjWgSRAUYO5z6rWVYMWMAtyaDWZS9zMnBvmliThwAuS29btM43r6GWPpiTMSetZ8IrbHbp3ThCHTWFdUHi4Bcc4Et\
+            dbCYoSurB2yEoFV5dk6UlNMqLus6s/l9z8F2jWhrEBMxEF+j/E/0AwRGOVIgAnoJ33VRCtT32/DhQVrngoE9vsWZbM5jIeCHSCtGFBpd8fHB4lshhdxFgtjA\
+            9BCwuxTB78gH3MnL07+N6GXjWLayE7UV6QVMxgk3wqBRrPjRUoDcKr3EMGwhzbJAxxDAMK82gP+B9Ntg/GjR7lPSGZJHuMTKYkTOs8QnexLhde0HXKNExU0g\
+            fbc90UX7joNMnUw7QTNoOHgqBU9RueRugdPNSt/oQm6IhBx9wLFNjIGAdwIlz10HUTTM3vDf9QJ2Loh4qWQh4UXFAzlgzKc4OdtvUSZTMeYTf/GU++dPM2OU\
+            pXu6l84TF9mcJCXron7i9r7Wsu/vogLJD5QYkmFxUQ+QdV9i1mips3N57EF5VobcvCKXkgA045Ah9EqMs5NdxfTFyyyKYFKASrp0JSqdg2Ps868KrkBBVqmX\
+            v0V4hTw1Z0pTw6qSMzOTiCsYRqIMo6eSkw6aVMnIOz0NqJeYLCI9heiPhI8jPieWpQNnQr4PxIUyrS7XKcaTss65wWJPCklOuJbcdZEZFRxcDeKoBSHu0tkn\
+            DBd/UWe2SqwC7O+Xfz327pBMg1OW6x03p2+8Lc/xUGeiWMVKPBBFEJIOiwUiR6LykwsGhx4zgXEIsq79hMkzNnU2j4iuEGWfEpFpwqEsulrU/p1p8ch21JFM\
+            2yvKBtFbY2aGYO8iMWTkFnvaeER7ms2jA3M+fimfSCe5oQCpcUJSAuulbDScIk1tzDJbbvTlB+iRKLInJlhW1HhIwjwD1llKn4uoCXrKnlnylkW6twlnviT8\
+            DUpCwNVv7jvRgcJivWx1B1HJv+Loo6LPJMX6Y06k/70qlN0LWYfxfBuEnVJsIgqpcm4RiszKPG1Opd7qi99VGDQKHL6MQgCXEXEsNttTp/sZccioIlHesF9Q\
+            Fns5dMI2wm8LrPxXBfnuMi3KIM0ylEIC0vyoIJXhogxgjz7lSXAsK8piHhKa/DuQwruaBGtVezYBxjNBZ+E0ftiq/Mlltz4JxFjv+dnCKZ9bzwO2GGEPm/O+\
+            /hSe1FiRBUUQmjotF21ScFE0XJWOBHC8AVOVVgyV00g1FI1qu216I/x5N/UaWHLGOZCYpKWgMZir+QaWbQQvCChgwVIFhX276MO+OE+cUIew4EI1MsbCNhUq\
+            D3d+M5Dsz8iq6zMeyYWFI1Edi5ZKpr6NXZ9xY+GykCd8Kb8pS32qGOp/eLIFsKIMqnervEHbAwqGKJiYZ6rPe4ZKBVqLy5k72Xf7fdE6voiL9bjWdkaglaei\
+            bYE40exF0y31Urzr7Rd0+fJl3MmMbao14nKOJ3WXy8lvY0FkfqKJLVM4fTkXZAWtEoe8XJA4A/ov1YYcB5d1UGPVz65A9R2dpLKUZE3n3zZCCQ3NZPm2L4hi\
+            DRWvx8uHcuJBUeFfCO/NQ0ShIVlBlwiNekcr2OVjFwdPMfFnz1GLpUepHQfMwXj9LO+jzIxccSOA4wpuw7ICk3IRloCeoL7IZyjBsm4wUX3AvAWaE+P7GVYN\
+            suQpCnaPJK/7c/P+fn2pjMilgnRZTxKASNCjwNQvQIE79oIgC5R+3aZl/yT3yuw6g/jUZtinzI41GZ7B/VgHdWjMqg9cdx4KVTx5d1rFk4tS1aHpJUB02CMq\
+            AnB+UgeGCwpQvW3hqPItI2SDGL0F1okycqCQSLKGWa9Nsnw7CyEM971FNzh+lHTmnklDiEKqsnVLVXHRQWVOHInouS5rZ3i30WbQ1mjha2UFabSLkwC0TP5V\
+            ZaEHts3GQ2fv7qo2JiEivu1ABCxt62psF/AaEfnJbgCsZ+ausKTLAt01+/19yddbLWByaJ4/kMw+j6eMaT/rNCy6ODOul4xG4eu0wnrRyOlmaNdlY881fUAF\
+            AIZZvOe3KkqZILk5d0sDeKbiOglxHDLIPoXzw/Q+C7iOMpqe/4lmEP4BOA2Iij9plvgrfpoAH5sJCsagFz4fJ3+Jh9lGt6Sp7938jHMk+ZXJs6kIYpeDElF8\
+            xENyaixcm5fUnE8G1U7a8pz8P576x/yhAzWZQ6fW8tjsT8J/DO8puAGK6ChbNiuJ26fvPpzxXYdrS/Bim+OjDy//It5VC7f6DDYTBaCprl2ssOlUKSmk4MzS\
+            CvcXS29j8AJrLKB1cEl7RjtqXaL7j+iAjUsu/nqiUWxkhB304N/+zh1Jpo4j9IGBmp6TCsvGBc7rwTpjolaVvR/nfxel+WGi6Ck1oTc26WwCvzEglhKxK+Qd\
+            DIGkq9/U13nzMkUL94YBmJw7Cln/OwSAbKZ2Jr4pAGImfWbG+B6AqqTPHyAIyWVuRpGrnXUD6/qmJa9upF0b+BEpdAcD8Kiy8dOCBVgGo4wakSVg1A3p5Dxz\
+            zLBmisVw9buVMNRiJIpMXcffVgqtaMWhsLHEvmk8Hcy+UG7L/g4W7eDuYePA2CTcbATMHKs9puIbELgryXYfp68cAQaM+GRQJTkKij/kfjIMg7LlXb6jbYYD\
+            GRofD+e3S0HsC0NOUALkargjJ+WS3v5axvL1CuzW6sMsGJpAXkP0A2pfGvcA+yVdw+dbyma9rFc3HIRh1xLDj0wRptmLEDlWV/kNtYK/MgsP/elAhqWfneNF\
+            PBXG4jvLg+HQup7dL+si7x5QRe8VWlu0qMl1Y08FJJzKcl2Ttovd53qwDGXQZthkZAm3agyvUdRALrUEXzylnU5hqoCHwZB/9PGt0NCBJyMPQysCMmRXgXyG\
+            DURcQKCLM4cijNpZpDYTaDtdmqEHXK2UvOG+lfVCXO9ZDBGV6X6gcpYD7SxbWyeClgrx10uY7I3E/PfwCNkRdZZ20e6zGFWTrYnwvZ04D/7vf6GPSFoOviLb\
+            QAw08JviM2DOHsB9iS5p6rgupfsdx6QzQdlOsl5NIR7TzbhfaU649oRa4nUguJg7TGe+PL6sZ46kagAq3MTXqcga5M+8eWuiiE92LGQRfvwxmLYDYik9RyZ0\
+            mJBdpv2h6ACGnMYDkxT44QjTyuykPuMX3cpSEedMBAIVliOW04/KOTwnhyjod0ssjytpBwb/jAU0duwE5PMjFCUXqNzWFEAC8mKNtiU9Gr+nU54A8MY3uOAS\
+            I/Y3FHNE3gcBdQbpSGo7pCDUQVZTVZsuuMCQsuACVK7k3PehpMF5gRCHpJK7gwdcvIu4Nql6Q/kuaause/pzmVE9d9Wa1BN+OOQwhfMHMMp1z+LbV/j1TMG3\
+            9rcGWFk7GeyqDn0RVxltZ/b41mmEu7gf9G5vtFapn032pkKnU7knfdohZZ3+OOFFyqSXpCAQQWdSS5JfjvsedoUDnsaKZZEtQfJxJ296uylti39UCz/sSvFL\
+            NlR8UJGItk91qLJ0K9yUmEFnDIE6e2SGwSIqqp74TYrCHor7Izk3Eg0vhxvGStblBh77EPbEHW3NLTDwb3DJBtKavlBjtRMuKknjTXHRLhjdfaJ30UdDwX17\
+            +/j3P/l9Se7w1pMDio2IB8Nn06q95pwyGX+VcVaYmIxI30o7qs3+hHvrhWZG8quuABHWUzDTYJZLeuiX3MXHMaS9nGNZekGehL6ikLRHJFdHRkYwiBX14n8p\
+            dYisa4TeLx3TqI3hPfOtHGY7KvC5G8SD35Yg/hr0+W1QyAzb+43QhrMIjM9O3Q7qtluxxtaarcdn1nedBgKFJeFYpah5BFg6hn8O4Cs/dNAW6PbtZkttehnS\
+            5PkwkbiVi0tLTNK5npMRCT8cRPZoq5zkS3W+S3C64+ht7oxrJuZU8bd/hiOW/7UMiQId32MddEsExu/JDH3hg1Rr/N6McQs7OEyos8Mkcp9YH/zb8oVOkOR2\
+            +eNHA7OVBdsxVtoiIMYq9gcW4biIfJ9z7Y1vrkB/KJtW736sAU4Fzgo/Tj0KPB9h5ThBZX6Upf/xHf1ZO1+VafvTCrritOfkoFFvbHydbOQtnIzFD8RnFraF\
+            GvYqUCOMpRBFM1WfZbv/V9VIHh6LOGyxYbYfNaHkvaiX1wmUHHNH71ftjWi20NuqjI3DitWxksZXsGBbZ9v3RlVAf1+Twxj7nKTdVJWS67cntzH5m12yan+N\
+            jee3rtpFMZeS2MDwjywAFe3LuqpIbY0f4I2+K/xw48JbyPd3QVxEtllasgfUj+4B6rumaLpb5ZwehnsD2+WnHx6oCCFm1IskH0itVZFU/SwHcxGe9DfvbFQB\
+            Tzb5RWpt3rB6Hy/44qg5vxLLxCrQa/lRkDKbbHlKkIoVgOqJfdCX33Uv1teM9Fc62GWmmzERHQVXcKsa6wM/eNYHR7tjH9crgFceYenfvtx6kc8xzMjJhOb6\
+            wfTFWKoYzJ+N1c/ruSwvbDm75b7YlFl+/FPuRz+PqWhPOdV1EsqX0CiCjY3ksxApD3+QyPjIG3oOw2mSf8Jgfp35xeviXC9JukTmV69y5Cm9tK0UohXa0A98\
+            1qGIO/csttMvnnifSXnicO8I1WER3pShWCxTdJ7hJGssE6Gz6jAP9G1MEs10ohfBU2Un4tJ9TqfMbvMjIbmoYmGQHaeiyHKZVlmb1PP3HF7m+6yPYen7oIM/\
+            Ht+qz/2Q+ZfT1c8YobTNH73IaPPXKqI2vVjfAxrrzwfd+9NA7odY6woOeMZV3r0FxSnAw6oFjrQVZW/xJRg0RYJyArIaW3JHIv8lpM9mCAdL15Tf5Tf6xjLv\
+            0u/QR9PLgVDDwbyYtB63s3QlKKshkPqCtH4rtnYHS/NJW17EdlbCixCiPuxL565hoDyC7ZHA1+nt/tEVRI0k8/43F8VOU5lM8Vv0IKgzgUzcUlEW/GwUWNLr\
+            rS9bQPqZRKZaT6XhQr2bnf8HJXupjG+JAAA=
             """),
         ConsoleFile(
             path: "js/pages/request.js", digest: "d19efe5c2859357f", length: 7139, gzip: """
@@ -869,38 +868,37 @@ extension ConsoleFile {
             V2CqWmm0GYH7ESqcuZ911stN45s+YRDHJ5Fhpqzlgn6q+bSkHxX4vmPAoNevNx3bli+M/w+7MTD14xsAAA==
             """),
         ConsoleFile(
-            path: "js/pages/roles.js", digest: "d0ba55c1c127c63e", length: 8447, gzip: """
-            H4sIAAAAAAACA61Z62/bOBL/nr+CJxR7EqCoxe19SpALsk3QC9AmRerFYuEaDS3RNhtZ9FF0HCPr//3mQVkPS0lvb/0hkfgYzoszvxm9fftWfFHp2mq3Fdbk\
-            qhRmJqRYrae5TkUmnZzKUp2IzUI6oWS6EHMrC1fGMGLEQpbCLdQyFrLIYGQrSrNUU5NtxVJuRWbo3S10MRfGisK45OhIL1fGOvEs5EqLnZhZsxRBkryF1+R7\
-            GZw2FqSpWdNhurwoH1QWizKF46SAc62S2Rd+axBBjjtUFrA9NUUMQrnWUrPsrlRWNVdYs3bKdpkqH0bmUpXOmm0sMi1zM4+FM7J0/t+VtSBsg065UHneITOV\
-            2VzFYrp2DnlLpQXp1HLlgOhMqxzeFiChssz9L36dhvFcFw/V+0pqC/pZWTPN0Q6lylXaEnPttXoEVEonfvn1+uPo2/WNOAMmvm2MzbMTEVw9KrtFuwWx+KbT\
-            3Kxx9NdS2ZIMLUExpZ4XKhO6wDUpqN8ZC4t+g+klMIqOAEZJjc0CsTv1x91+vrq7GF3f3nyBA8fB3dXFJWwP3sPD6Aqffru7hocJ8KeeSDWZmsl1Dio6EvCT\
-            5bZIgWwBmggftdrEgqwS+Xn88Uljdg1UW06qlDovJ3Cq3EjtxGfQhy5VIvM8HO+34q92pJBIJ6tcpmCaZ5JY5id8YsJvYhfF6LnJXLkwoCsTeJ5e39g6l8Tz\
-            Hh4O7klS6dJFGEbi7F9iPIkm0WlHcL62oN0kSW6n38H8yYPalmFlaeAXZlArCS2ddAmQqj5qeDoTizDAK5TDW4CSaPSDikuwa6XYZClXYUjPxBnsMyunTUG7\
-            HmW+hqBB0yBDdMCz266IZ7ZZQq/gAu1FS+msfvJM6UeinOayLIEliEu5Ot5YuYJheNHgIE8w/o6MkcPhgVVz5ieQVsvjXE5VHsD4BwpgJAsQJkIt0nwszrfM\
-            hWvxRuJav9U2nhdEo0zNCs9OTU4HBCOQLOgxPFmClYiPlQ4HyMBMuZJFm01TGJqk/YcnVOYf4/xE/PRTL5WZ1IUT09ykD0SsvSvC36EafKBA0clyLAc+7uUY\
-            Vo01G3g/kAJ3J4Vcgii9ynk+EJCdZKUs3OsSLI3+RFQ4QyUznUP0DkN6JRr0RJdAnJ2dseKSWS7dJzyqu65BueG/ddRwa1uQfJVL1LGOeTfFXh9dvd/TEeLN\
-            c+OQRBdpvs5UyRvPRQDeK0BHwe7+0Lz4c9qhp9+/eUZRdq+Rg5RM9DA1QyoOcAPMJc58NBtl30OiD6Pdfdfxq98wbfAtzFFhALcZ/AgseEC2n2SfR5aW/OFF\
-            SdhCKiNxUJb9QNQKNvjbkRNHjegCOMCnkn3kq5JtGNxxRG+RAOddTynVVSCIfIj9DBIipb4OZErEdQFpWT9Kp/aDhJaE2RTKVgAJ8hGjp3IBSbYUJQxzJi1d\
-            0uFDphhhQUnjGgKEwfuFLOZdbjxOgjuAwQ2BDVjnIZuicUCc7XJqcrz+MH+cmkyBzqMJ5TYOf/XBPcF3bnV2/A++tsAmqC1iBBMSGkBUKElFAWdjzjtJroq5\
-            W9DVe9eS65yBTxjcmBqEbs3aoqowgF9U8mQKeLCqiTq93DjAKJVzC+jVbE6CQ78bjwPO9jUOEXe3H6/EVaYB0Zx+Le6u3t/eXYrR75+vxI0B84VfC7pu6smJ\
-            L6O765sPMY98uLu4GQkENbFgUrEgQCNGt57e1yI6DSaTqMUHWJD0sjA5OF1bM6ANUPmqfSfMzHE+uTGErrcKnCM6kO0Et67z1l5wFeWzXfNIilD8UgWpXPtA\
-            pjM/k6xLBKA/v4v6c9Acg3kvsPH7B9LcASGgA9FsvmApCRvThpjAhypcXw6tcXEYPAG5+5F8UKIKhgSA3zw3BIEwKhhHWfVoHpQX0mfQqCfZkSSotQJNzyl0\
-            yDKfDGDkhXxU3oUdXEv4o0vA6HA9EVGVSTAcCP0l21U1QRh80EBsf5HgPMCErduLQh2v8jWaN4om7SjHyHm2Liho+O1h1EmknER1eQmhdY+VuajpMhBCWVC+\
-            nIw5tfoiJKyvfjMMjN9NetIp70eBGO/pAqI0aRqvMwI+sEAQkxqbiBQSBYJutiRMqGPCnFB/ES2uRwTiClharqAOoxxFyCcvVdBvDrl2JjXLVa4cnm1mMzQA\
-            DM5MugazO7uGQnFQDIDfL0vR5hmXX192QVE/u32svcAJFKmQllQLQ+9eRDMzY5fEMexfT5catM2eFKpH5fHRc6/SaD5ZWfp/yVVc2HMWhVK7HaBC6icvxCJr\
-            ZcqqynrLHky8QT3TqrgY8ePfhEoPqnhC0Cu/JpDRliEih2e0zYk4mNkN8sJh9Znc6YT+dnZGverfmwHvTIj+MrBoJ6jAA/Vi1yB6QSsIW7w99wW/3zVE++jw\
-            tJ1vLzDSCaryoRrEkh8GUc568NZCFICRRwg3zhzzEyoRVsJfWFjx9Upw23u4RzIC6nqO+BWWkUWqMH9xnGbtQVRuxUTkD8q9GSS2DIk+QPFHsJZaE/6msfMG\
-            neqTAWH7Xc9EyAGwT/vU0eFz2feADaQ/Nybrv3nsmVblRmZd/68tshuM1H3JqcMYsvw3f0sa7ajweV8StFIhrNyeQ/KDmDDTdgnc0zQO9wRAjFFUVDRTp+Ci\
-            QeQGsKZF4EpYyxT5dn8MLEnuUeE+nLRF77/y/VedVTB41WN/GxsM9lrC2w6FLby0/7cBX72udQvQr/kBD9jbvoLTvVn6WfxnrUCLO3HGPJ4e/TUp1LdriDpr\
-            8xyKrIM8VRD2PKF6q9EMPNDAn85bLIGB0k+SNvZIYqiyHsNDT7E5gYDBwtS0UCLuNVbBJbNyE0a9LHjY8KIaW0rzG3rV1sYg7Rz/V+sOWazVxs0Z3wfxLfSo\
-            rUHUne+6sCREAeSo9hbZfuc5r+w7V07BH/s7dVWN0LcN0kim085G367DQA/bVybXTg0RQBvCbjYoJkhiJK59iJM1VVZV0xlggM9rF5WhodxEeX32iCDh+xWj\
-            uqcd+4eux7Abtcc6Ed2BTcNoEDVL1C714wdARkOek65o/SkX4c8rOqj8mVpmvGJHSIfFPPH/D9HOcMAkvw9JnL5oPIj5vBqKckOxqz8nbBbb3oTQUA2dXN/5\
-            eBBKoXp4MUe7veobg6SMHTfP/eLqljeU1JqotvzAuXzN9oRGZIrGlCc1iC2ph8W3J+65dffVzXrzzGpNdPkZO2rOKRQg2GJPgGJ6MNzxq4rssJ9Gqm2K7SNq\
-            +iExP/AU+HYBYJJi7ovafhK/ezZuTPCC2hodg15KL4L3c3E/VakEm9bK8APJd6MBU1IbKYjEH39A7AGgkC11ATnS4geuv5dUzdXNuoChEJBqO1uni1qfVRt4\
-            d/9KlXFfYBWOwWhRdRH+/FnRgELpi2E4Hgf/liU1BoO9Srlbw0qJK40UvicXTGIx5o8nYDtn6m2+9zoyh1vpS8Fk2LLj4I6vDn1BnG5rov4DI/WWs7A9GIuf\
-            /xkRO75c8dN0b1sbfP8KVk/6iqQfK75ad+3Vwmt3NPyGuL0FGIDZDlCJfLY4Peqpz7nH+kk2vrODV2p3HsSt2n3/dYcH6lK+WcQPFewVA1QsHv1AMYenHHOW\
-            35eMnwhst8vIDH2mFjRm1BC9dEajNAQM8j8XfnGFMBrqZIuAZJDI/gu7Vs3C/yAAAA==
+            path: "js/pages/roles.js", digest: "5dee86f63ce83059", length: 8134, gzip: """
+            H4sIAAAAAAACA6VZW2/bOBZ+z6/gCsWsBChqsTNPDrJBpgm6AaZJkXowGLhGQ0u0zUYWvRSdxMj4v++5UNbFUtLO+iGxKPLw3M93jt++fSs+q3RjtdsKa3JV\
+            CjMXUqw3s1ynIpNOzmSpRuJxKZ1QMl2KhZWFK2NYMWIpS+GWahULWWSwshWlWamZybZiJbciM/TslrpYCGNFYVxydKRXa2OdeBZyrcVOzK1ZiSBJ3sJj8q0M\
+            TuoNujwv71UWizKFS6SA26yS2Wd+ahxFPjtnl7HQqSliEMW1tppVZ+emVPaq6GzLjbnvUlRWNbdYs3HKdjbJ8n5sLlTprNnGItMyN4tYOCNL5/9dWguqaNAp\
+            lyrPO2RmMluoWMw2zqEMqbSgBbVaOyA61yqHpyVoQlmW8le/T8N6rov76nkttQVTra2Z5WilUuUqbcm58To/AiqlE7/+fvXb+OvVtTgFJr4+GptnIxFcPii7\
+            RasGsfiq09xscPV30FtJbiBBMaVeFCoTusA9KZjJGQub/oDXK2AU3QSMlxqbBWJ34q+7+XR5ez6+urn+DBdOgtvL8ws4HryHL+NL/PbH7RV8mQJ/6olUk6m5\
+            3OSgoiMBH1luixTIFqCJ8EGrx1iQVSL/Hj9804RdCNWWZ1O4TT5K7cQn0IMuVSLzPJzsj+CndrSQSCbrXKZgkmeSVOYjvinhJ7GLYvTnZKFcGFAgBZ6XVw9O\
+            o5MOsxyIoJEkSW5m38Bkyb3almFlHbgL3qAkCW2ddgm47ZoIsNAJPYIO25tW0ln9BLuWYZDphwBZTHNZlmA2CPtcHT9auYZleNCg4SdYf0dS5ZAQAqsW2qC1\
+            A2m1PM7lTOUBrH+g/ABGjpEwEWqR5mvxfUvfuBddGvf6o7bxfUk0ytSs8e7U5HRBMAbJgqhNiayHaklWch2G+DUSp/9+gQy8KdeyaLNpCkMv6fzhDZUtJvh+\
+            Kn76qZfKXOrCiVlu0nsi1j4V4edQDT7SUHSyHMuBX/dyDKvGmkd4PpACTyeFXIEovcp5PhCQnWStLARICZZGfyIqXACSuc4h/YUhPRIN+kYeKU5PT1lxyTyX\
+            7iNe1d3XoNwIgDr83MYWJF/lEnWyYN5NsddHV+93dIV489y4JNFFmm8yVfLBMxGA9wrQUbC7OzQvfpx26Ol3b55RlN1r5KDiET2sfFDpAjwA7xJnfjOPyr6H\
+            OhpGu7uu41efYdrgW5jkwwCiGfwILHhAtp9kn0eWlvzhRUnYQiojcVCW/QI6bNtYO3LiqJFdoJL6XMwlKgxuOR+2zoHHbmZUICpgQY7DzgVlhApGB4Yk4qqA\
+            YqYfpFP7RUIgwjwWylagA7I5I5JyCaWpFCUsc/0pXdLhQ6YOlTASk7pwhsH7pSwWXW48CgHHx4yGcABMcp/N0CIgznY1MznGPLw/Tk2mAkzuVBk459UX92Tc\
+            hdXZ8b84VoFNUFvEdT+kGopIS5KKAq5hnPmTXBULt6R4e9eS64zhQhhcmxrYbc3Goqowa59X8mQKeLCqieS83LjAyI8LCujVPI6CQ2ebTAKulXX1Frc3v12K\
+            y0wDDjj5Utxevr+5vRDjPz9dimsD5gu/FBRj6smJz+Pbq+sPMa98uD2/HguEArFgUrEgGCDGN57elyI6CabTqMUHWJD0sjQ5OF1bM6ANUPm6HQhm7riIXBtC\
+            rFsFzhEdyDbCo5u8dRZcRfkS17yS0hI/VJkp1z576cy/SRBvxuLnd1F/4VlgBkevOeDEnx+obQeEgA6ksMWSpSRESQewYqepKlxf4azRZBg8Abm7sbxXosqA\
+            BBvfPDcEgdwpQmLBqgdzr7yQvmxGPRWOJEGtFWh6rptDlvloAFku5YPyLuwgLOGPLgHZQnjmuoRCFAxnPx9kuwpJh8EHDcT2gQT3AQprRS8KdbzON2jeKJq2\
+            UxvjzfmmoKThj4dRp3py5dTlBeTTPdLkVqDLQAhguny5AnM99dA9rEO/mQYm76Y9NdQjXwhLncN2lAyR777fCaFd2TgzN+kG1O7sRqHSB3Hq0AUATRlEaiRK\
+            lsR0gSgSLAzPBIDZL2ARt19ddDEK9CZraIOowhFuyksyEPCXmtU6Vw4Jmvk8eIETaLqgYKgWpN29CC7mxq6IYzi/ma20G3kbh+pBebjy3Otd9D5ZW/p/wV1J\
+            2HMXJTm7HaBCTkX+gc3D2pRV9/CWfYt4A6zf6iQYgOPf5EHmG0XdQAh65ccEas0qxEL+jLYZiYM3u0FeOOFxTzyiv52TUa/692ZAbw7RkwY27aCkOaj1ocIu\
+            OHpBK+if3p77BtafGqJ9dHjbDrtmdn9qmxmLBBWqrxaxlQ04QurFGwtxCivQ/B47c8zfUJmwE/7Cxoq/V9LP3tM91hDQr3JOrtCGLFKFFYYzKWsR8mYrayF/\
+            0IXNofRkSPQeejJCm9Ry+4hjJ6bUdYDT2s96LkJOUX1WoEkF38s+CGwg/YUxWX8EsodalRuZdeOgtsxuMJf2lY8OY8jyP3y0NMYskMYqpN4qVrBzewblCXLD\
+            XNsVcE+vcbkHwmCuIqzfLG6CsbzIDaBBi9CS0JAp8u3+GtiS3KHCfVppi94f+v0hzyoYDPnYR2WDwV5LeNuhsIWX9v824KthW4+2/J7v8IC97SvA21tHn8V/\
+            Nwq0uBOnzOPJ0Q8WOcpgIybDajuDJuegMBUEA0fU79TTrB8oicwKtOFWklj7oj3UuU7gS08zN4XIZ2ZrWsgxD8OqLJFZ+RhGvSzwnO3lotxSij/Qqxb/DmcH\
+            B0X7wA3+dhGv51a12nj44ecMfhYctTWIuvNTDZaEKIAc1dki2588451998oZ2LV/ElbB8b5jUA8ynXYO+nEYZmw4vja5dmqIANoQTrNB0VmJkbj2Ia6+1MRU\
+            U1Go675AnVeGhs4O5fVlIIIK7neM66Fr7L90PYbdqL3WSc0ObBpGgwBVonZpYDyAGhryjLqi9ddOxDOv6KDyZxpJ8Y4dQRcWc+T/H8KX4cxHfh+SOH1pdRDE\
+            eTUUJUTwHu93k/vjctub2RuqoZvrmI8HsRGqhzdzNturvrFIytjxpNhvrqK8oaTWi+rId9zLYbYnNCZTNF55UoNgkWZEHD1xT9TdVZH15pnVmujyE06snFMo\
+            QLDF9ptydjA8Uav62bCfRqptipMaGqohMb/wFPjOHMBFsfD9Yz+JPz0b1yZ4QW2N5ryX0oto/EzczVQqwaa1MvxC8s1oAIc0sQki8ddfkHug4mcrXUBjbPEX\
+            mH+W1J7Vc7GAMQ2QajtbZ0pZ31UbeHf3SttwV2DDi8loWTXsf/+uaECh9JNWOJkE/5ElzeCCvUp5MMJKiSuNFH78FUxjMeEfJ8B2ztTH/GxzbA6P0iR+OmzZ\
+            SXDLoUM/cc22NVH/CxjNbrOwvRiLn3+JiB3fd/jXFLetA35UBLunfV3P93VTrVh7tZPaHQ0/IQBvAQZgtgNUIl8tTo56Gm4eZ36UjZ+JwSu1OwviVjO+//WE\
+            F+revNmVD3XgFQOt7u/oO7ozvO2Yq/2+B/xI6LndF2boO7XAMaOH6KU7Gr0eYJEf7uTiCmk01MqWgcwHBe1/G3Qd48YfAAA=
             """),
         ConsoleFile(
             path: "js/pages/schema.js", digest: "02383359e1afec29", length: 15517, gzip: """

@@ -1,7 +1,7 @@
 /// The user in whose name a record of a public database is changed: such a record has a creator.
 
-import { accounts } from "./data.js";
 import { h, put } from "./dom.js";
+import { userInput } from "./look.js";
 import { dialog } from "./shell.js";
 import { store } from "./store.js";
 import { button, field } from "./ui.js";
@@ -26,10 +26,7 @@ export function authorLine(of) {
 
 function choose(of) {
     return dialog("In whose name?", (close) => {
-        const list = h("datalist", { id: "authors" });
-        accounts().then((emails) => put(list, emails.map((email) => h("option", { value: email }))), () => {});
-        const user = h("input", { type: "text", list: "authors", value: authorOf(of) ?? "", required: true, autofocus: true,
-            placeholder: "e-mail or user record name", spellcheck: "false", autocomplete: "off" });
+        const [list, user] = userInput({ value: authorOf(of) ?? "", required: true, autofocus: true });
         return h("form", { onsubmit: (event) => {
             event.preventDefault();
             store.author.set({ ...store.author.get(), [of.container]: user.value.trim() });

@@ -3,9 +3,10 @@
 import { api } from "../api.js";
 import { withAuthor } from "../author.js";
 import { inOrder } from "../ckdb.js";
-import { accounts, has, isAsked, modify, query as ask, schema as readSchema, zones as listZones } from "../data.js";
+import { has, isAsked, modify, query as ask, schema as readSchema, zones as listZones } from "../data.js";
 import { h, icon, put, uniqueID } from "../dom.js";
 import { grid } from "../grid.js";
+import { userInput } from "../look.js";
 import { operators, operatorsOf, parse, print, PredicateError, request as makeRequest } from "../predicate.js";
 import { openRecord } from "../record.js";
 import { here, href } from "../router.js";
@@ -119,10 +120,6 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
     }
 
     function drawToolbar() {
-        const accountsID = uniqueID("accounts");
-        const options = h("datalist", { id: accountsID });
-        if (now.database === "private") accounts({ signal: route.signal }).then((emails) => put(options,
-            emails.map((email) => h("option", { value: email }))), () => {});
         const zonePicker = now.database === "private" && h("label", { class: "picker" }, h("span", {}, "Zone"), zoneField());
         put(toolbar,
             h("form", { class: "toolbar", onsubmit: (event) => event.preventDefault() },
@@ -130,10 +127,8 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
                     type: "button", "aria-pressed": String(now.database === database),
                         onclick: () => change({ database, zone: database === "private" ? "*" : "_defaultZone" }),
                 }, database === "public" ? "Public" : "Private"))),
-                now.database === "private" && h("label", { class: "picker" }, h("span", { class: "sr" }, "User"), h("input", {
-                    type: "text", list: accountsID, value: now.user, placeholder: "e-mail or user record name", autocomplete: "off",
-                        spellcheck: "false", onchange: (event) => change({ user: event.target.value.trim(), zone: "*" }),
-                }), options),
+                now.database === "private" && h("label", { class: "picker" }, h("span", { class: "sr" }, "User"), userInput({
+                    value: now.user, onchange: (event) => change({ user: event.target.value.trim(), zone: "*" }) }, { signal: route.signal })),
                 zonePicker,
                 h("label", { class: "picker" }, h("span", {}, "Type"),
                     select(types.map((type) => type.name), now.type, (type) => change({ type, sort: "", columns: "", predicate: "" }))),

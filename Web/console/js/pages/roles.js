@@ -1,8 +1,9 @@
 /// Security roles of a public database: what each grants, who has them, and why somebody may do something or not.
 
 import { api } from "../api.js";
-import { accounts, isAsked, schema as readSchema } from "../data.js";
+import { isAsked, schema as readSchema } from "../data.js";
 import { h, icon, put } from "../dom.js";
+import { userInput } from "../look.js";
 import { here } from "../router.js";
 import { askToDestroy, dialog, toast, toastError } from "../shell.js";
 import { badge, button, card, empty, field, header, iconButton, id, linkButton, pairs, problem, select } from "../ui.js";
@@ -12,11 +13,9 @@ const OPERATIONS = ["READ", "CREATE", "WRITE"];
 
 export default {
     async render(view, route) {
-        const [schema, held, emails] = await Promise.all([
-            readSchema(route.place, { signal: route.signal }), api.get("roles", route.place, { signal: route.signal }),
-                accounts({ signal: route.signal }).catch(() => [])]);
+        const [schema, held] = await Promise.all([
+            readSchema(route.place, { signal: route.signal }), api.get("roles", route.place, { signal: route.signal })]);
         const roles = [...Object.keys(BUILT_IN), ...held.roles];
-        const emailList = h("datalist", { id: "accounts" }, emails.map((email) => h("option", { value: email })));
         const types = schema.types;
 
         const matrix = h("div", { class: "table-wrap", tabindex: "0", role: "region", "aria-label": "Grants" }, h("table", { class: "matrix" },
@@ -31,7 +30,7 @@ export default {
                     h("span", { class: "sr" }, permissions.includes(one) ? " granted" : " not granted"))));
             }))))));
 
-        put(view, emailList, header("Roles",
+        put(view, header("Roles",
             { sub: "What each role grants in the public database. In private databases the owner may do all, and shares say the rest.",
             actions: [linkButton("Change grants in the schema file", here("ckdb"), { symbol: "file-code" })] }), matrix,
         h("div", { class: "grid-2" }, tester(), card("Who has a role", held.roles.length === 0
@@ -47,8 +46,7 @@ export default {
         async function assign() {
             const isDone = await dialog("Give a role", (close) => {
                 const role = select(held.roles, held.roles[0]);
-                const user = h("input", { type: "text", list: "accounts", placeholder: "e-mail or user record name", spellcheck: "false",
-                    autocomplete: "off", autofocus: true });
+                const [emails, user] = userInput({ autofocus: true }, { signal: route.signal });
                 const key = h("input", { type: "text", placeholder: "key ID", class: "mono", spellcheck: "false", autocomplete: "off" });
                 const trouble = h("div", {});
                 return h("form", { onsubmit: async (event) => {
@@ -60,7 +58,7 @@ export default {
                     } catch (error) {
                         put(trouble, problem(error));
                     }
-                } }, field("Role", role), field("User", user), field("Or a server-to-server key", key), trouble,
+                } }, emails, field("Role", role), field("User", user), field("Or a server-to-server key", key), trouble,
                     h("div", { class: "actions end" }, button("Cancel", () => close()), button("Give", undefined, { kind: "main", type: "submit" })));
             });
             if (isDone) {
@@ -83,8 +81,7 @@ export default {
 
         function tester() {
             const { query } = route;
-            const user = h("input", { type: "text", list: "accounts", value: query.user ?? "", placeholder: "nobody: not signed in",
-                spellcheck: "false", autocomplete: "off" });
+            const [emails, user] = userInput({ value: query.user ?? "", placeholder: "nobody: not signed in" }, { signal: route.signal });
             const operation = select(OPERATIONS.map((one) => [one, one.toLowerCase()]), query.operation ?? "WRITE", () => draw());
             const record = h("input", { type: "text", value: query.record ?? "", placeholder: "record name", class: "mono",
                 spellcheck: "false", autocomplete: "off" });
@@ -113,7 +110,7 @@ export default {
                 }
             }
             if (query.record && query.operation) tell();
-            return card("May somebody do it?", h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); tell(); } },
+            return card("May somebody do it?", h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); tell(); } }, emails,
                 h("div", { class: "form-row" }, field("May", user), field("do", operation), about),
                 h("div", {}, button("Ask", undefined, { kind: "main", type: "submit" }))), verdict);
         }
