@@ -17,20 +17,16 @@ extension Cloud {
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, for purpose: QueryShape.Purpose = .search,
         scanning rows: Int = Limits.queryScanRows, _ bytes: Int = Limits.queryScanBytes
     ) async throws -> QueryExplanation {
-        var page = try await queryPage(request, in: target, by: caller, for: purpose, scanning: rows, bytes).page
-        guard purpose == .browsing else { return QueryExplanation(lines: page.explanation, answer: try answer(of: page, damaged: page.damaged)) }
-        // Nobody makes the index that a look lacks: a page that waits for it would be followed by empty ones for ever.
-        var (damaged, left) = (page.damaged, Limits.queryPortions)
-        while page.goesOn, left > 1 {
-            left -= 1
-            page = try await queryPage(request, in: target, by: caller, for: purpose, scanning: rows, bytes, goingOn: page.sorted).page
-            damaged += page.damaged
-        }
-        if page.waits {
+        let first = try await queryPage(request, in: target, by: caller, for: purpose, scanning: rows, bytes)
+        // A look has all its portions read at once, because it has no index made that a next page could wait for.
+        let portions = purpose == .browsing ? Limits.queryPortions : 1
+        let last = try await lastPortion(
+            after: first, of: request, in: target, by: caller, for: purpose, scanning: rows, bytes, portions: portions)
+        if purpose == .browsing, last.page.waits {
             throw ServerError.badValue(
                 "sortBy", "too many records to sort without an index", remedy: "Sort by a field that has an index, or by none.")
         }
-        return QueryExplanation(lines: page.explanation, answer: try answer(of: page, damaged: damaged))
+        return QueryExplanation(lines: last.page.explanation, answer: try answer(of: last.page, damaged: last.damaged))
     }
 }
 

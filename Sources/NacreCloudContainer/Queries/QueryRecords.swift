@@ -40,7 +40,8 @@ extension Cloud {
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int = Limits.queryScanRows,
         _ bytes: Int = Limits.queryScanBytes, portions: Int = Limits.queryPortions
     ) async throws -> (answer: QueryAnswer, waitsOn: DatabaseID?) {
-        var (page, schema) = try await queryPage(request, in: target, by: caller, scanning: rows, bytes)
+        let first = try await queryPage(request, in: target, by: caller, scanning: rows, bytes)
+        let page = first.page
         let missing = page.query.missing
         if !missing.isEmpty, page.rowsRead >= Limits.rowsWithoutIndex || page.work >= Limits.bytesWithoutIndex || page.waits {
             let words = RecordedQuery(request.query, in: target.scope, by: caller).words
@@ -50,13 +51,25 @@ extension Cloud {
             _ = try? await schemas.changeSchema(of: target.container, target.environment) { $0.make(pair, for: words) }
         }
         // The index is built in the meantime.
+        let last = try await lastPortion(after: first, of: request, in: target, by: caller, scanning: rows, bytes, portions: portions)
+        return (try answer(of: last.page, damaged: last.damaged), last.page.waits ? last.schema : nil)
+    }
+
+    /// Reads the further portions of a page whose zones are sorted without the missing index.
+    /// - Parameter portions: the most portions, the first one included.
+    /// - Returns: the last portion, the schema's database, and the damaged records that all portions met.
+    func lastPortion(
+        after first: (page: QueryPage, schema: DatabaseID), of request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller,
+        for purpose: QueryShape.Purpose = .search, scanning rows: Int, _ bytes: Int, portions: Int = Limits.queryPortions
+    ) async throws -> (page: QueryPage, schema: DatabaseID, damaged: [(record: StoredRecord, zoneID: ZoneID)]) {
+        var (page, schema) = first
         var (damaged, left) = (page.damaged, portions)
         while page.goesOn, left > 1 {
             left -= 1
-            (page, schema) = try await queryPage(request, in: target, by: caller, scanning: rows, bytes, goingOn: page.sorted)
+            (page, schema) = try await queryPage(request, in: target, by: caller, for: purpose, scanning: rows, bytes, goingOn: page.sorted)
             damaged += page.damaged
         }
-        return (try answer(of: page, damaged: damaged), page.waits ? schema : nil)
+        return (page, schema, damaged)
     }
 
     /// Returns a page as it is answered.

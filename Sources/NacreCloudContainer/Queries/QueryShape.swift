@@ -22,8 +22,9 @@ package struct QueryShape {
     package let type: RecordTypeDefinition
     package private(set) var filters: [Filter] = []
     package private(set) var terms: [SortTerm] = []
+    private let purpose: Purpose
     /// Whether the schema has to mark the fields as queryable, searchable or sortable.
-    private var needsMarks = true
+    private var needsMarks: Bool { purpose != .browsing }
 
     /// The purpose of a query.
     package enum Purpose {
@@ -46,15 +47,14 @@ package struct QueryShape {
         }
         if query.sorts.count > Limits.sortsPerQuery { throw .tooManyItems(query.sorts.count, limit: Limits.sortsPerQuery, field: "sortBy") }
         guard let type = schema.types[query.recordType] else { throw .unknownRecordType(query.recordType) }
-        self.type = type
+        (self.type, self.purpose) = (type, purpose)
         if purpose == .subscription || purpose == .firing, query.filters.isEmpty { return }
-        needsMarks = purpose != .browsing
         guard !needsMarks || type.fields.values.contains(where: { !$0.options.isEmpty }) else { throw .typeNotIndexable(type.name, in: container) }
         if needsMarks, query.filters.isEmpty {
             let names = try field(SystemField.recordName.rawValue)
             guard names.definition.isQueryable else { throw .fieldNotMarked("queryable", names, of: type.name, in: container) }
         }
-        for filter in query.filters { filters.append(try checked(filter, for: purpose, of: container, by: caller)) }
+        for filter in query.filters { filters.append(try checked(filter, of: container, by: caller)) }
         for sort in query.sorts {
             let term = try term(for: sort, in: container)
             if !terms.contains(where: { $0.field == term.field && $0.from == term.from }) { terms.append(term) }
@@ -73,7 +73,7 @@ package struct QueryShape {
     // MARK: Filters
 
     private func checked(
-        _ filter: QueryFilter, for purpose: Purpose, of container: String, by caller: Caller
+        _ filter: QueryFilter, of container: String, by caller: Caller
     ) throws(ServerError) -> Filter {
         if filter.comparator.isTokenSearch { return try checkedSearch(filter, of: container) }
         guard let name = filter.fieldName else { throw .missing("fieldName") }
