@@ -148,23 +148,20 @@ package struct WebhookPage: Sendable {
                     point.place = place
                     continue
                 }
-                guard let kept = try? WebhookChanges(row, in: feed.zone), let span = try? WebhookChanges.span(of: row) else {
-                    // A damaged row must not end the feed: its changes are lost, as the counts behind it show.
-                    guard time == nil else {
-                        moreComing = true
-                        return
-                    }
+                let kept = try? WebhookChanges(row, in: feed.zone)
+                let follows = kept?.before.changes == point.changes
+                // The page ends before changes that are lost, which the next one tells.
+                if time != nil, !follows {
+                    moreComing = true
+                    return
+                }
+                guard let kept else {
+                    // A damaged row does not end the feed: its changes are lost, as the counts behind it show.
                     point.place = place
                     continue
                 }
-                if span.before.changes != point.changes, isBound || time != nil {
-                    guard time == nil else {
-                        moreComing = true
-                        return
-                    }
-                    lost = max(span.before.changes - point.changes, 0)
-                }
-                point = WebhookPoint(place: place, changes: span.after.changes)
+                if isBound, !follows { lost = max(kept.before.changes - point.changes, 0) }
+                point = WebhookPoint(place: place, changes: kept.before.changes &+ Int64(kept.transitions.count))
                 (time, zoneName) = (kept.time, kept.zoneName)
                 bytes += row.value.count
                 changes += kept.transitions.filter { rule?.fires(for: $0, inZoneNamed: kept.zoneName, of: key) ?? true }
