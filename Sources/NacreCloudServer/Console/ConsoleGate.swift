@@ -82,9 +82,8 @@ final class ConsoleGate: Sendable {
     /// apart, so that the name does: two servers on one machine leave each other's sessions alone.
     private static func cookieName(_ request: HTTPRequest, isSecure: Bool) -> String {
         if isSecure { return "__Host-nacre-console" }
-        let host = request.header("Host") ?? ""
-        let port = host.hasSuffix("]") ? "" : host.split(separator: ":").dropFirst().last ?? ""
-        return port.allSatisfy(\.isNumber) && !port.isEmpty ? "nacre-console-\(port)" : "nacre-console"
+        let port = request.header("Host").flatMap(ServedHosts.parts)?.port ?? ""
+        return port.isEmpty ? "nacre-console" : "nacre-console-\(port)"
     }
 
     private static func cookie(_ name: String, _ value: String, isSecure: Bool) -> String {

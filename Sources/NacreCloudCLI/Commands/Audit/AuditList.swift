@@ -28,11 +28,8 @@ enum AuditList {
 extension AdminMessages.AuditLine {
     fileprivate var line: String {
         let about = subject.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        return
-            (["\(number)", UserTime.text(time), status.map(String.init) ?? "none", address]
-            + (author.map { [$0.hasPrefix("console ") ? $0.replacing("console ", with: "console=", maxReplacements: 1) : "token=\($0)"] } ?? []) + [
-                action
-            ]
-            + about).joined(separator: " ")
+        let by = author.map { AuthorText.of($0).replacing(" ", with: "=", maxReplacements: 1) }
+        let words = ["\(number)", UserTime.text(time), status.map(String.init) ?? "none", address, by, action]
+        return (words.compactMap(\.self) + about).joined(separator: " ")
     }
 }

@@ -14,7 +14,7 @@ enum SchemaHistory {
             of: try call.require(SharedOptions.container), try call.require(SharedOptions.environment))
         if call.has(SharedOptions.json) { return try Output.json(history) }
         for change in history.changes {
-            let author = change.author.map { $0.hasPrefix("console ") ? $0 : "token \($0)" } ?? "administrator"
+            let author = change.author.map(AuthorText.of) ?? "administrator"
             try Output.data("\(change.number) \(change.time) \(change.kind)\(change.isUndone ? " (undone)" : "") by \(author)")
             for difference in change.differences ?? [] { try Output.data("  \(difference.line)") }
             if change.differences == nil { try Output.data("  \(change.count) differences, too many to be kept") }
