@@ -34,7 +34,7 @@ CONSOLE = os.path.join(root, "Web/console")
 FIRST_LOAD_BYTES = 80 * 1024
 READY_MILLISECONDS, PAINT_MILLISECONDS, FRAME_MILLISECONDS = 300, 1000, 50
 ADA = "ada%40example.com"
-# What a page shows only with a query.
+# Queries of pages that show more with one.
 QUERIES = {
     "records": ["type=Note", f"db=private&user={ADA}&zone=*&type=Note&look=1",
         f"db=private&user={ADA}&zone=Notes&type=Note&record=sunset&rzone=Notes", "type=Note&q=stars+%3E+3&record=note-001&rzone=_defaultZone",

@@ -181,7 +181,7 @@ def fill(place, records=0):
     eve = place.user("eve@example.com", "production")
     place.save(eve, "public", [{"recordName": "live", "recordType": "Note", "fields": {"title": value("Live"), "stars": value(4)}}],
         environment="production")
-    # What development has and production lacks.
+    # A difference between development and production.
     administer("schema/indexes", {"container": CONTAINER, "recordType": "Note", "field": "mood", "fieldType": "STRING", "options": ["QUERYABLE"]})
     for start in range(0, records, 200):
         place.save(ada, "public", [{"recordName": f"event-{number:06}", "recordType": "Event", "fields": {

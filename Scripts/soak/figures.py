@@ -90,7 +90,7 @@ def ask(user, operation, body):
     if response.status >= 400:
         codes = [told["serverErrorCode"]]
     elif operation.endswith("/lookup"):
-        # Nothing is refused where something is not found.
+        # A missing record is no refusal.
         codes = []
     else:
         codes = [item["serverErrorCode"] for items in told.values() if isinstance(items, list) for item in items if "serverErrorCode" in item]

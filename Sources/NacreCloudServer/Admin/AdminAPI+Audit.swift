@@ -52,7 +52,7 @@ final class AuditedRequest: Sendable {
     /// - Throws: an error if it cannot be logged; the request must not be carried out then.
     func begin(with body: Data) async throws {
         let subject = Self.subject(of: body)
-        // Not so a session of the console: its first part may only have looked, and a later one removes.
+        // Each part from a session of the console is logged: the first may only have looked, and a later one removes.
         if ConsoleCaller.current == nil, Self.inParts.contains(entry.action), subject["after"] != nil { return }
         var entry = entry
         entry.subject = subject

@@ -42,7 +42,7 @@ extension AdminAPI {
                 throw ServerError(
                     .badRequest, "missing required field", field: "user", remedy: "Say in whose name the public database is changed.")
             }
-            // Nobody's database would have no end, and a record no creator.
+            // A made-up name would get a database that no end of an account removes, and records without a creator.
             try await requireUser(user, in: target.container, target.environment)
             let change = try RecordsModifyRequest(json: asked)
             let saved = try await cloud.modifyRecords(change, in: target, by: caller, digest: SHA256.digest(asked))

@@ -56,7 +56,7 @@ final class OTLPSender: Sendable {
             do {
                 let answer = try await client.send(request)
                 if (200..<300).contains(answer.status) {
-                    // What is rejected is lost: the collector wants no export again that it took in part.
+                    // The rejected part is lost: the collector wants no export again that it took in part.
                     if let part = OTLPPartialSuccess(answer.body, isJSON: destination.isJSON) {
                         drop(part.rejected, "rejected: \(part.message)")
                     } else {

@@ -87,8 +87,8 @@ package final class RequestRing: RequestLog {
             parts.trim()
             return true
         }
-        // What hurried an earlier batch, or came with a job, hurries no later one. Before the look at the state: a call
-        // after it still counts.
+        // Calls to hurry that were meant for an earlier batch hurry no later one. They are dropped before the look at
+        // the state, so that a call after it still counts.
         while haste.wait(atMost: .zero) {}
         if state.withLock({ $0.jobs.isEmpty && !$0.isClosed && $0.rows.count < rowsAtOnce }) { haste.wait(atMost: gathering) }
         let taken = state.withLock { state in
