@@ -13,7 +13,8 @@ package struct CryptoError: Error, Equatable, Sendable {
         case invalidLength
         /// A sealed value that was not made with this key and this associated data, or was changed since.
         case notAuthentic
-        /// Text that is not a P-256 key in PEM, or is protected by a passphrase.
+        /// Text or bytes that are no key of the kind that was asked for: another form or curve, a passphrase, a point
+        /// that is not on the curve or has a small order.
         case malformedKey
         /// Text that is not hexadecimal.
         case malformedText
@@ -52,7 +53,7 @@ extension CryptoError: CustomStringConvertible {
         case .invalidKeyLength: "The key has the wrong length"
         case .invalidLength: "The input has a length that is not allowed"
         case .notAuthentic: "The value is not authentic"
-        case .malformedKey: "The text is not an unencrypted P-256 key in PEM"
+        case .malformedKey: "The key is malformed, of another kind, or under a passphrase"
         case .malformedText: "The text is not correctly encoded"
         case .malformedPasswordHash: "The stored password hash cannot be used"
         case .passwordTooLong: "The password is too long"

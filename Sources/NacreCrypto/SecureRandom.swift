@@ -23,6 +23,14 @@ package enum SecureRandom {
         try draw(count, from: RAND_priv_bytes)
     }
 
+    /// Returns the bytes of a new key, which are wiped after their last use.
+    package static func secret(_ count: Int) throws(CryptoError) -> SecretBytes {
+        guard count >= 0, let length = Int32(exactly: count) else { throw CryptoError(.invalidLength) }
+        return try SecretBytes(count: count) { start throws(CryptoError) in
+            guard RAND_priv_bytes(start, length) == 1 else { throw .fromOpenSSL(.randomnessUnavailable) }
+        }
+    }
+
     private static func draw(
         _ count: Int, from generator: (UnsafeMutablePointer<UInt8>?, Int32) -> Int32
     ) throws(CryptoError) -> [UInt8] {

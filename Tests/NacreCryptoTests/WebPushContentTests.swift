@@ -13,18 +13,6 @@ struct WebPushContentTests {
         return Data(base64Encoded: padded).map(Array.init) ?? []
     }
 
-    /// RFC 5869, A.1 and A.3.
-    @Test func `keys are derived as published`() throws {
-        let secret = [UInt8](repeating: 0x0b, count: 22)
-        let first = try HKDFSHA256.bytes(42, from: secret, salt: Array(0...12), info: Array(0xf0...0xf9))
-        #expect(first == bytes("3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865"))
-        let third = try HKDFSHA256.bytes(42, from: secret, salt: [], info: [])
-        #expect(third == bytes("8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8"))
-        for count in [0, -1, 255 * 32 + 1] {
-            #expect(throws: CryptoError(.invalidLength)) { try HKDFSHA256.bytes(count, from: secret, salt: [], info: []) }
-        }
-    }
-
     /// RFC 5903, 8.1.
     @Test func `two keys come to the published secret, from either side`() throws {
         let (x, y) = (
@@ -36,21 +24,10 @@ struct WebPushContentTests {
         let other = try P256.PublicKey(
             x: bytes("d12dfb5289c8d4f81208b70270398c342296970a0bccb74c736fc7554494bf63"),
             y: bytes("56fbf3ca366cc23e8157854c13c58d6aac23f046ada30f8353e74f33039872ab"))
-        #expect(try key.sharedSecret(with: other) == bytes("d6840f6b42f6edafd13116e0e12565202fef8e9ece7dce03812464d04b9442de"))
+        #expect(try key.sharedSecret(with: other).exposed == bytes("d6840f6b42f6edafd13116e0e12565202fef8e9ece7dce03812464d04b9442de"))
         let mine = try P256.PrivateKey()
         #expect(try mine.sharedSecret(with: key.publicKey()) == key.sharedSecret(with: mine.publicKey()))
         #expect(try key.publicKey().point() == [4] + x + y)
-    }
-
-    /// NIST's test vectors for GCM, AES-128, cases 1 and 2.
-    @Test func `AES in Galois Counter Mode is as published`() throws {
-        let zeros = [UInt8](repeating: 0, count: 16)
-        let nonce = [UInt8](repeating: 0, count: 12)
-        #expect(try AES128GCM.seal([], key: zeros, nonce: nonce) == bytes("58e2fccefa7e3061367f1d57a4e7455a"))
-        let sealed = try AES128GCM.seal(zeros, key: zeros, nonce: nonce)
-        #expect(sealed == bytes("0388dace60b6a392f328c2b971b2fe78ab6e47d42cec13bdf53a67b21257bddf"))
-        #expect(throws: CryptoError(.invalidKeyLength)) { try AES128GCM.seal([], key: [1], nonce: nonce) }
-        #expect(throws: CryptoError(.invalidLength)) { try AES128GCM.seal([], key: zeros, nonce: zeros) }
     }
 
     private static let receiver =

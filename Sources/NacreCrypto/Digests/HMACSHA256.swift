@@ -7,18 +7,42 @@ package enum HMACSHA256 {
     package static let codeLength: Int = 32
 
     package static func code(for message: [UInt8], key: [UInt8]) -> [UInt8] {
-        var state = crypto_auth_hmacsha256_state()
-        defer { sodium_memzero(&state, MemoryLayout<crypto_auth_hmacsha256_state>.size) }
-        // The three calls are documented to return 0 always.
-        _ = crypto_auth_hmacsha256_init(&state, key, key.count)
-        _ = crypto_auth_hmacsha256_update(&state, message, UInt64(message.count))
         var code = [UInt8](repeating: 0, count: codeLength)
-        _ = crypto_auth_hmacsha256_final(&state, &code)
+        var stream = Stream(key: key, count: key.count)
+        stream.update(message, count: message.count)
+        stream.finish(into: &code)
         return code
     }
 
     /// Whether `code` is the whole code of the message. The time does not depend on where it differs.
     package static func isValid(_ code: [UInt8], for message: [UInt8], key: [UInt8]) -> Bool {
         constantTimeEquals(code, self.code(for: message, key: key))
+    }
+
+    /// The code of a message that arrives in pieces. The calls of libsodium are documented to return 0 always.
+    struct Stream: ~Copyable {
+        private var state = crypto_auth_hmacsha256_state()
+
+        init(key: UnsafePointer<UInt8>, count: Int) {
+            _ = crypto_auth_hmacsha256_init(&state, key, count)
+        }
+
+        init(key: SecretBytes) {
+            _ = key.withBytes { crypto_auth_hmacsha256_init(&state, $0, key.count) }
+        }
+
+        mutating func update(_ piece: UnsafePointer<UInt8>, count: Int) {
+            _ = crypto_auth_hmacsha256_update(&state, piece, UInt64(count))
+        }
+
+        mutating func update(_ piece: SecretBytes) {
+            piece.withBytes { update($0, count: piece.count) }
+        }
+
+        /// Writes the code's `codeLength` bytes, and wipes what the key left here.
+        consuming func finish(into code: UnsafeMutablePointer<UInt8>) {
+            _ = crypto_auth_hmacsha256_final(&state, code)
+            sodium_memzero(&state, MemoryLayout<crypto_auth_hmacsha256_state>.size)
+        }
     }
 }

@@ -24,6 +24,18 @@ package enum SHA256 {
         return isDigested ? digest : portableDigest(message)
     }
 
+    /// Returns the digest of a label and of values, each behind its length in two bytes, highest first: two different
+    /// lists have different digests.
+    /// - Throws: `invalidLength` for a value of 65,536 bytes or more.
+    package static func context(_ label: String, _ values: [[UInt8]]) throws(CryptoError) -> [UInt8] {
+        var message: [UInt8] = []
+        for value in [Array(label.utf8)] + values {
+            guard let count = UInt16(exactly: value.count) else { throw CryptoError(.invalidLength) }
+            message += [UInt8(count >> 8), UInt8(count & 0xff)] + value
+        }
+        return digest(message)
+    }
+
     /// Digests with libsodium: four times slower than OpenSSL, but it allocates nothing and cannot fail. Stands in when
     /// OpenSSL has no memory or no provider.
     static func portableDigest(_ message: UnsafeRawBufferPointer) -> [UInt8] {

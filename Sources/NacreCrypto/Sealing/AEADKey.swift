@@ -13,13 +13,13 @@ package struct AEADKey: Sendable {
     static let nonceLength = 24
     static let tagLength = 16
 
-    private let key: [UInt8]
+    private let key: SecretBytes
 
     /// - Parameter key: `keyLength` secret random bytes.
     package init(_ key: [UInt8]) throws(CryptoError) {
         guard key.count == Self.keyLength else { throw CryptoError(.invalidKeyLength) }
         try Sodium.start()
-        self.key = key
+        self.key = SecretBytes(key)
     }
 
     /// Returns random bytes for a new key.
@@ -42,9 +42,11 @@ package struct AEADKey: Sendable {
         let plaintext = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             isAuthentic = sealed.withUnsafeBufferPointer { sealed in
                 guard let start = sealed.baseAddress else { return false }
-                return crypto_aead_xchacha20poly1305_ietf_decrypt(
-                    buffer.baseAddress, nil, nil, start + Self.nonceLength, UInt64(count + Self.tagLength),
-                    associated, UInt64(associated.count), nonce, key) == 0
+                return key.withBytes {
+                    crypto_aead_xchacha20poly1305_ietf_decrypt(
+                        buffer.baseAddress, nil, nil, start + Self.nonceLength, UInt64(count + Self.tagLength),
+                        associated, UInt64(associated.count), nonce, $0) == 0
+                }
             }
             initialized = isAuthentic ? count : 0
         }
@@ -60,19 +62,14 @@ package struct AEADKey: Sendable {
         let sealed = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             guard let start = buffer.baseAddress else { return }
             start.initialize(from: nonce, count: Self.nonceLength)
-            isSealed =
+            isSealed = key.withBytes {
                 crypto_aead_xchacha20poly1305_ietf_encrypt(
                     start + Self.nonceLength, nil, plaintext, UInt64(plaintext.count),
-                    associated, UInt64(associated.count), nil, nonce, key) == 0
+                    associated, UInt64(associated.count), nil, nonce, $0) == 0
+            }
             initialized = isSealed ? count : 0
         }
         guard isSealed else { throw CryptoError(.libraryFailure) }
         return sealed
     }
-}
-
-extension AEADKey: CustomStringConvertible, CustomReflectable {
-    // A key that ends in a log line or a failed expectation must not show its bytes.
-    package var description: String { "AEADKey" }
-    package var customMirror: Mirror { Mirror(self, children: []) }
 }

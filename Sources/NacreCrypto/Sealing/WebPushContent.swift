@@ -1,7 +1,7 @@
 /// Messages that only one browser can read, whatever carries them: `aes128gcm` (RFC 8188) with keys agreed by RFC 8291.
 package enum WebPushContent {
     /// The longest plaintext that fits into the 4,096 bytes that every push service takes (RFC 8291, section 4).
-    package static let plaintextLength: Int = recordLength - headerLength - 1 - AES128GCM.tagLength
+    package static let plaintextLength: Int = recordLength - headerLength - 1 - AESGCM.tagLength
 
     private static let recordLength = 4096
     private static let saltLength = 16
@@ -39,14 +39,15 @@ package enum WebPushContent {
     ) throws(CryptoError) -> [UInt8] {
         guard plaintext.count <= plaintextLength, salt.count == saltLength else { throw CryptoError(.invalidLength) }
         let point = try sender.publicKey().point()
-        let agreed = try HKDFSHA256.bytes(
-            32, from: sender.sharedSecret(with: receiver.key), salt: receiver.authentication,
+        let agreed = try HKDFSHA256.expand(
+            HKDFSHA256.extract(sender.sharedSecret(with: receiver.key), salt: receiver.authentication),
             info: Array("WebPush: info\u{0}".utf8) + receiver.point + point)
-        let key = try HKDFSHA256.bytes(
-            AES128GCM.keyLength, from: agreed, salt: salt, info: Array("Content-Encoding: aes128gcm\u{0}".utf8))
-        let nonce = try HKDFSHA256.bytes(AES128GCM.nonceLength, from: agreed, salt: salt, info: Array("Content-Encoding: nonce\u{0}".utf8))
+        let derived = HKDFSHA256.extract(agreed, salt: salt)
+        let key = try HKDFSHA256.expand(derived, info: Array("Content-Encoding: aes128gcm\u{0}".utf8), count: 16)
+        let nonce = try HKDFSHA256.expand(derived, info: Array("Content-Encoding: nonce\u{0}".utf8), count: AESGCM.nonceLength)
         // The only record is also the last one: its padding is a single byte 2.
-        let record = try AES128GCM.seal(plaintext + [2], key: key, nonce: nonce)
+        var sealer = try AESGCM(key: key)
+        let record = try sealer.seal(plaintext + [2], nonce: nonce.exposed, associated: [])
         let length = [
             UInt8(recordLength >> 24 & 0xff), UInt8(recordLength >> 16 & 0xff), UInt8(recordLength >> 8 & 0xff), UInt8(recordLength & 0xff),
         ]

@@ -25,15 +25,15 @@ extension P256.PublicKey {
 extension P256.PrivateKey {
     /// Returns the 32 bytes that this key and the other party's private key both arrive at (ECDH, NIST SP 800-56A).
     /// Derive keys from them. About 60 µs.
-    package func sharedSecret(with other: P256.PublicKey) throws(CryptoError) -> [UInt8] {
+    package func sharedSecret(with other: P256.PublicKey) throws(CryptoError) -> SecretBytes {
         guard let context = EVP_PKEY_CTX_new_from_pkey(nil, key.pointer, nil) else { throw .fromOpenSSL(.libraryFailure) }
         defer { EVP_PKEY_CTX_free(context) }
-        var secret = [UInt8](repeating: 0, count: 32)
-        var length = secret.count
-        guard EVP_PKEY_derive_init(context) == 1, EVP_PKEY_derive_set_peer(context, other.key.pointer) == 1,
-            EVP_PKEY_derive(context, &secret, &length) == 1, length == secret.count
-        else { throw .fromOpenSSL(.libraryFailure) }
-        return secret
+        return try SecretBytes(count: 32) { secret throws(CryptoError) in
+            var length = 32
+            guard EVP_PKEY_derive_init(context) == 1, EVP_PKEY_derive_set_peer(context, other.key.pointer) == 1,
+                EVP_PKEY_derive(context, secret, &length) == 1, length == 32
+            else { throw .fromOpenSSL(.libraryFailure) }
+        }
     }
 
     /// Returns a signature as JSON Web Signatures write it (RFC 7518, 3.4): two numbers of 32 bytes.
