@@ -33,7 +33,7 @@ CHECKS ?=
 CONTRACT_SECONDS ?= 60
 ASKERS ?=
 
-.PHONY: help setup run test bench soak browsers console contract push otlp dist dist-check release-check install format coverage docs clean
+.PHONY: help setup run test bench soak browsers console contract push otlp encryption dist dist-check release-check install format coverage docs clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -85,6 +85,9 @@ push: setup ## have what push services are sent read by others' implementations,
 
 otlp: setup ## have what OpenTelemetry collectors are sent read by OpenTelemetry's own messages, which it installs
 	@NACRE_TESTS=require NACRE_OTLP_PYTHON="$$(Scripts/otlp/setup)" swift test $(BUILD_FLAGS) --filter IndependentOTLPTests
+
+encryption: setup ## compare the parts of encrypted values with PyPI's cryptography, which it installs
+	@NACRE_TESTS=require NACRE_ENCRYPTION_PYTHON="$$(Scripts/encryption/setup)" swift test $(BUILD_FLAGS) --filter IndependentEncryptionTests
 
 dist: ## build what is handed out into build/dist: a tarball that needs no Swift, a Debian package, a Dockerfile
 	@Scripts/setup dist
