@@ -150,6 +150,7 @@ extension Limits {
         Limit("keptSessionSeconds", Int(keptSessionSeconds), .cloudKit),
         Limit("sessionsPerAccount", sessionsPerAccount, .server),
         Limit("devicesPerAccount", devicesPerAccount, .server),
+        Limit("actingSeconds", Int(actingSeconds), .server),
         Limit("emailCharacters", emailCharacters, .server),
         Limit("bodyBytes", bodyBytes, .server),
         Limit("accountBodyBytes", accountBodyBytes, .server),

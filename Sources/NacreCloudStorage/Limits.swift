@@ -281,6 +281,8 @@ extension Limits {
     /// Devices with account tokens per account; a further one is refused. On this server: a device in use keeps its
     /// sign-in when others sign in.
     package static let devicesPerAccount = 100
+    /// Seconds that an administrator's sign-in as a user is good, in development. On this server: one look for a fault.
+    package static let actingSeconds: Double = 3600
     /// Characters of an e-mail address. On this server: RFC 5321, 4.5.3.1.3 (a path of 256 octets with its brackets).
     package static let emailCharacters = 254
     /// Bytes of a request's body. On this server: longer than any request within CloudKit's limits, which are measured

@@ -263,6 +263,7 @@ extension AuthorisationTable {
             GET    /admin/1/users/show            -  401  403  403  400
             POST   /admin/1/users/delete          -  401  403  403  400
             POST   /admin/1/users/reset-password  -  401  403  403  400
+            POST   /admin/1/users/sign-in         -  401  403  403  400
             POST   /admin/1/users/change-email    -  401  403  403  400
             POST   /admin/1/users/change-name     -  401  403  403  400
             POST   /admin/1/users/state           -  401  403  403  400

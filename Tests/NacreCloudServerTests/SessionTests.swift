@@ -1,3 +1,4 @@
+import Foundation
 import NacreCloudContainer
 import NacreCloudStorage
 import NacreCloudTasks
@@ -39,6 +40,45 @@ import Testing
             #expect(
                 answer.status == status && answer.json?["field"]?.text == field && answer.json?["remedy"] != nil, "\(target) \(body) \(answer.text)")
         }
+    }
+
+    @Test func `an administrator acts as a user in one container's development, for an hour, and it is noted`() async throws {
+        let scene = try await AdministeredServer()
+        let path = "/admin/1/users/sign-in"
+        let asked = #"{"email":"ada@example.com","container":"\#(TestServer.container)""#
+        let production = await scene.administrate("POST", path, asked + #","environment":"production"}"#)
+        #expect(production.status == 403 && production.json?["field"]?.text == "environment", "\(production.text)")
+        #expect(await scene.administrate("POST", path, asked + "}", ["Idempotency-Key": "k"]).status == 400)
+        #expect(await scene.administrate("GET", "/admin/1/sessions?email=ada@example.com").json?["sessions"]?.count == 6)
+
+        let acting = await scene.administrate("POST", path, asked + "}")
+        #expect(acting.status == 201, "\(acting.text)")
+        let device = ["Authorization": "Bearer \(acting.json?["token"]?.text ?? "")"]
+        #expect(acting.json?["userRecordName"]?.text == scene.server.names["ada.name"])
+        func caller(_ place: String, _ headers: [String: String] = device, _ query: String = "") async -> Int {
+            await scene.server.respond(Question(method: "GET", target: "/database/1/\(place)/public/users/caller\(query)", headers: headers)).status
+        }
+        let development = "\(TestServer.container)/development"
+        #expect(await caller(development) == 200)
+        #expect(await caller("\(TestServer.container)/production") == 401)
+        #expect(await caller("\(TestServer.otherContainer)/development") == 401)
+
+        // A session that the device asks for in the last minute ends with it.
+        scene.server.clock.advance(Limits.actingSeconds - 60)
+        let api = scene.server.names["api"] ?? ""
+        let session = await scene.server.respond(
+            Question(
+                method: "POST", target: "/database/1/\(development)/private/users/web-auth-token", headers: device,
+                body: Array(#"{"apiToken":"\#(api)"}"#.utf8)))
+        let token = try #require(session.json?["webAuthToken"]?.text, "\(session.text)")
+        let query = "?ckAPIToken=\(api)&ckWebAuthToken=\(token.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")"
+        #expect(await caller(development, [:], query) == 200)
+        scene.server.clock.advance(60)
+        #expect(await caller(development) == 401)
+        #expect(await caller(development, [:], query) == 401)
+        let log = await scene.administrate("GET", "/admin/1/audit")
+        #expect(log.json?.at("entries[0].subject.email")?.text == "ada@example.com" && log.json?.at("entries[0].status") == .number(201))
+        #expect(!log.text.contains(token) && !log.text.contains(acting.json?["token"]?.text ?? "-"))
     }
 
     @Test func `a device that another process ends is refused five seconds later at most, in the middle of a request too`() async throws {

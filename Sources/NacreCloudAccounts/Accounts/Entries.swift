@@ -196,6 +196,8 @@ package struct SessionEntry: RegistryEntry {
     package var prolonged: Double?
     /// The ID of the account token whose device asked for the session, and with which it ends; nil: a user signed in.
     package var device: String?
+    /// The end of that account token; nil: it has none.
+    var ends: Double?
 }
 
 /// A device's sign-in: one account, named containers, one environment; revocable.
@@ -207,6 +209,8 @@ package struct AccountTokenEntry: RegistryEntry {
     package var environment: String
     package var device: String
     package var created: Double
+    /// The end of a token that an administrator made; nil: it lasts until it is revoked.
+    package var ends: Double?
 }
 
 /// The user record name of an account in one container and environment.

@@ -53,7 +53,13 @@ package struct SignIn: Hashable, Sendable {
 
 extension SessionEntry {
     /// Seconds that a session is kept without being prolonged: as long as any of its tokens can be good.
-    static let longestLife = Limits.keptSessionSeconds + Limits.sessionProlongSeconds
+    private static let longestLife = Limits.keptSessionSeconds + Limits.sessionProlongSeconds
+
+    /// The row of a session that is used now. It ends with its device's token at the latest.
+    fileprivate func row(in database: DatabaseID, at now: Timestamp) throws -> EntryRow {
+        let life = now + Self.longestLife
+        return try row(id, in: database, expires: ends.map { min(life, Timestamp(secondsSince2001: $0)) } ?? life)
+    }
 }
 
 /// Sign-ins of an account: beginning, finding and ending them.
@@ -77,7 +83,7 @@ extension Registry {
             var plan = WritePlan()
             if isKept { plan.tasks = try SendLetter.notice(.newSignIn, to: kept, in: database, at: now) }
             plan.entriesRemoved = Self.oldest(try transaction.all(SessionEntry.self, in: database, at: now), in: database)
-            plan.entries = [try session.row(session.id, in: database, expires: now + SessionEntry.longestLife)]
+            plan.entries = [try session.row(in: database, at: now)]
             if let consent { plan.entries.append(try transaction.accountUsing(consent, account.id, in: database, at: now)) }
             try transaction.apply(plan)
             return .commit(session)
@@ -99,7 +105,7 @@ extension Registry {
         try await write(.account(account)) { database, now, transaction in
             guard var session = try transaction.entry(SessionEntry.self, id, in: database, at: now) else { return .rollback(()) }
             session.prolonged = now.secondsSince2001
-            try transaction.put([try session.row(id, in: database, expires: now + SessionEntry.longestLife)])
+            try transaction.put([try session.row(in: database, at: now)])
             return .commit(())
         }
     }
@@ -120,18 +126,19 @@ extension Registry {
         let fresh = session
         return try await write(.account(account)) { database, now, transaction in
             guard let kept = try transaction.entry(AccountEntry.self, account, in: database, at: now), kept.isLiving,
-                try transaction.entry(AccountTokenEntry.self, device, in: database, at: now) != nil
+                let token = try transaction.entry(AccountTokenEntry.self, device, in: database, at: now)
             else { throw ServerError.accountChanged }
             var plan = WritePlan()
             let others = try transaction.all(SessionEntry.self, in: database, at: now)
             var session = fresh
+            session.ends = token.ends
             if let known = others.first(where: { $0.device == device && $0.apiToken == apiToken }) {
                 session = known
                 session.prolonged = now.secondsSince2001
             } else {
                 plan.entriesRemoved = Self.oldest(others, in: database)
             }
-            plan.entries = [try session.row(session.id, in: database, expires: now + SessionEntry.longestLife)]
+            plan.entries = [try session.row(in: database, at: now)]
             try transaction.apply(plan)
             return .commit(session)
         }
@@ -149,10 +156,12 @@ extension Registry {
 
     /// Makes a token by which a device acts for an account in some containers of one environment, until it is revoked.
     /// Leaves a mail about it.
-    /// - Parameter account: The account as it was when its password was checked.
+    /// - Parameters:
+    ///   - account: The account as it was when its password was checked.
+    ///   - seconds: Seconds after which the token ends; nil: it lasts until it is revoked.
     /// - Throws: `ServerError.tooManyDevices`, or `ServerError.accountChanged`.
     package func createAccountToken(
-        for account: AccountEntry, containers: [String], environment: DatabaseKey.Environment, device: String
+        for account: AccountEntry, containers: [String], environment: DatabaseKey.Environment, device: String, seconds: Double? = nil
     ) async throws -> AccountTokenEntry {
         let id = hex(2)
         return try await write(.account(account.id)) { database, now, transaction in
@@ -162,13 +171,27 @@ extension Registry {
             }
             let entry = AccountTokenEntry(
                 id: id, account: account.id, containers: containers, environment: environment.rawValue, device: device,
-                created: now.secondsSince2001)
+                created: now.secondsSince2001, ends: seconds.map { now.secondsSince2001 + $0 })
             var plan = WritePlan()
-            plan.entries = [try entry.row(id, in: database)]
+            plan.entries = [try entry.row(id, in: database, expires: seconds.map { now + $0 })]
             plan.tasks = try SendLetter.notice(.newSignIn, to: kept, in: database, at: now)
             try transaction.apply(plan)
             return .commit(entry)
         }
+    }
+
+    /// Makes a token by which an administrator acts as a user for `Limits.actingSeconds`, in development alone.
+    /// - Parameters:
+    ///   - author: The administrator, for the user's list of devices.
+    ///   - environment: The environment that is asked for.
+    /// - Throws: `ACCESS_DENIED` for production; `ServerError.tooManyDevices`.
+    package func createActingToken(
+        for account: AccountEntry, in container: String, _ environment: DatabaseKey.Environment, author: String
+    ) async throws -> AccountTokenEntry {
+        guard environment == .development else { throw ServerError.actsInDevelopment }
+        return try await createAccountToken(
+            for: account, containers: [container], environment: environment,
+            device: String("administrator: \(author)".prefix(Limits.nameCharacters)), seconds: Limits.actingSeconds)
     }
 
     package func accountToken(_ id: String, of account: String) async throws -> AccountTokenEntry? {
@@ -204,7 +227,7 @@ extension Registry {
                     last = nil
                 }
                 let rows = try transaction.entries(in: database, .accountToken, after: last, limit: Limits.resultsPerPage)
-                found += try rows.map { SignIn(try AccountTokenEntry($0)) }.filter { audience?.covers($0.audience) ?? true }
+                found += try rows.living(at: now).map { SignIn(try AccountTokenEntry($0)) }.filter { audience?.covers($0.audience) ?? true }
                 return (found, rows.count < Limits.resultsPerPage ? nil : SignIn.Position(kind: .account, id: rows.last?.key.key))
             }
         }
@@ -332,6 +355,10 @@ extension ServerError {
             .throttled, "the account has signed in here as often as it may for now", remedy: "Wait for as many seconds as retryAfter says.",
             retryAfter: seconds)
     }
+
+    static let actsInDevelopment = ServerError(
+        .accessDenied, "an administrator acts as a user in development alone", field: "environment",
+        remedy: "Take development. In production users sign in themselves.")
 
     package static let consentUsed = ServerError(
         .authenticationFailed, "this sign-in was used already, or took too long", remedy: "Begin anew, in the app that asked for it.")

@@ -42,7 +42,7 @@ package enum ConsoleRole: String, Hashable, Sendable, CaseIterable, Comparable {
             "POST /admin/1/tokens/rotate", "POST /admin/1/rates/change", "POST /admin/1/quotas/change", "POST /admin/1/push/apns/set",
             "POST /admin/1/push/apns/remove", "POST /admin/1/webhooks", "POST /admin/1/webhooks/delete", "POST /admin/1/zones/purge",
             "POST /admin/1/users", "POST /admin/1/users/change-name", "POST /admin/1/users/change-email", "POST /admin/1/users/state",
-            "POST /admin/1/users/delete", "POST /admin/1/users/reset-password", "POST /admin/1/users/passkeys/remove",
+            "POST /admin/1/users/delete", "POST /admin/1/users/reset-password", "POST /admin/1/users/sign-in", "POST /admin/1/users/passkeys/remove",
             "POST /admin/1/sessions/revoke", "POST /admin/1/roles/assign", "POST /admin/1/roles/revoke", "POST /admin/1/check",
             "POST /admin/1/assets/verify", "POST /admin/1/assets/collect", "POST /admin/1/alerts", "POST /admin/1/alerts/remove",
             "DELETE /admin/1/backup", "POST /admin/1/records/modify",

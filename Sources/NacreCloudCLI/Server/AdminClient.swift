@@ -176,6 +176,10 @@ struct AdminClient {
         try read(AdminMessages.PasswordReset.self, try await web.send("POST", "/admin/1/users/reset-password", bearer: token, body: asked))
     }
 
+    func actAs(_ asked: AdminMessages.NewActing) async throws -> AdminMessages.Acting {
+        try read(AdminMessages.Acting.self, try await web.send("POST", "/admin/1/users/sign-in", bearer: token, body: asked))
+    }
+
     func passkeys(of email: String) async throws -> AccountMessages.Passkeys {
         try await get(AccountMessages.Passkeys.self, "/admin/1/users/passkeys", [("email", email)])
     }

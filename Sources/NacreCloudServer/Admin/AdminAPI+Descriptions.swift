@@ -126,6 +126,9 @@ extension AdminAPI {
         post(
             "users/reset-password", "Users", "Makes a code for a new password.", Messages.NewPasswordReset.self, Messages.PasswordReset.self,
             status: 201),
+        post(
+            "users/sign-in", "Users", "Signs an administrator in as a user, in development.", Messages.NewActing.self, Messages.Acting.self,
+            status: 201),
         get(
             "sessions", "Users", "What an account is signed in with.", AccountMessages.Sessions.self, query: [.required("email"), after]),
         post(

@@ -10,7 +10,7 @@ import NacreLocks
 /// (draft-ietf-httpapi-idempotency-key-header). See `docs/decisions/administration.md`.
 extension AdminAPI {
     /// Routes whose answers are shown once, and not kept.
-    private static let shownOnce: Set = ["/admin/1/users/reset-password", "/admin/1/console/links", consoleSignInPath]
+    private static let shownOnce: Set = ["/admin/1/users/reset-password", actingPath, "/admin/1/console/links", consoleSignInPath]
 
     /// Answers a request that has a key with the answer to the key's first request. The decision falls once the body is
     /// read.

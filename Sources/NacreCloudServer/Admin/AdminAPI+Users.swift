@@ -99,6 +99,24 @@ extension AdminAPI {
         return try answer(AdminMessages.PasswordReset(code: code, expires: expires.millisecondsSince1970), .created)
     }
 
+    /// The endpoint whose answer is a user's token.
+    static let actingPath = "/admin/1/users/sign-in"
+
+    /// `POST /admin/1/users/sign-in`: in development alone.
+    @Sendable func actAsUser(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewActing.self, of: request)
+        let environment = try asked.environment.map(Self.environment) ?? .development
+        try await cloud.registry.requireContainer(asked.container)
+        let account = try await account(asked.email)
+        let entry = try await cloud.registry.createActingToken(
+            for: account, in: asked.container, environment, author: Self.author ?? "command line")
+        let user = try await cloud.admit(account: account.id, to: asked.container, environment)
+        let ends = Timestamp(secondsSince2001: entry.ends ?? entry.created)
+        return try answer(
+            AdminMessages.Acting(
+                token: try authenticator.accountToken(for: entry), userRecordName: user, id: entry.id, expires: ends.millisecondsSince1970), .created)
+    }
+
     /// - Throws: `NOT_FOUND` if there is no such account: an administrator may know which accounts exist.
     func account(_ email: String) async throws -> AccountEntry {
         guard let account = try await cloud.registry.account(email: email) else {

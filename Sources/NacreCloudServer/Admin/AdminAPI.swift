@@ -90,6 +90,7 @@ package struct AdminAPI: Sendable {
         router.post("/admin/1/users/state", bodyBytesMax: Limits.accountBodyBytes, setState)
         router.post("/admin/1/users/delete", bodyBytesMax: Limits.accountBodyBytes, deleteUser)
         router.post("/admin/1/users/reset-password", bodyBytesMax: Limits.accountBodyBytes, openReset)
+        router.post(Self.actingPath, bodyBytesMax: Limits.accountBodyBytes, actAsUser)
         router.get("/admin/1/users/passkeys", listPasskeys)
         router.post("/admin/1/users/passkeys/remove", bodyBytesMax: Limits.accountBodyBytes, removePasskey)
         router.get("/admin/1/sessions", listSessions)

@@ -146,6 +146,28 @@ extension AdminMessages {
         package var expires: Int64
     }
 
+    /// `POST /admin/1/users/sign-in`
+    package struct NewActing: Codable, Hashable, Sendable {
+        package var email: String
+        package var container: String
+        /// `development`, which is also the default.
+        package var environment: String?
+
+        package init(email: String, container: String, environment: String? = nil) {
+            (self.email, self.container, self.environment) = (email, container, environment)
+        }
+    }
+
+    package struct Acting: Codable, Hashable, Sendable {
+        /// An account token of the user for the container's development environment.
+        package var token: String
+        package var userRecordName: String
+        /// The ID of the token in the user's list of devices, by which it is ended.
+        package var id: String
+        /// Time of expiry, in milliseconds since 1970.
+        package var expires: Int64
+    }
+
     /// `POST /admin/1/users/passkeys/remove`
     package struct NewPasskeyRemoval: Codable, Hashable, Sendable {
         package var email: String

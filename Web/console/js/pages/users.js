@@ -4,9 +4,10 @@ import { api } from "../api.js";
 import { h, put } from "../dom.js";
 import { form, given, shownOnce } from "../forms.js";
 import { go, href } from "../router.js";
-import { ask, commands, toast, toastError } from "../shell.js";
+import { ask, commands, dialog, toast, toastError } from "../shell.js";
 import { shell } from "../snippets.js";
-import { absolute, badge, button, card, code, empty, field, header, id, load, number, pairs, plural, select, table, time } from "../ui.js";
+import { store } from "../store.js";
+import { absolute, badge, button, card, code, empty, field, header, id, load, number, pairs, plural, select, tabbed, table, time } from "../ui.js";
 
 /// The states of an account, as an app sees them.
 const states = {
@@ -69,6 +70,33 @@ async function list(view, route) {
 
 // MARK: One account
 
+/// The lines that act as a user with a token: `[title, text]`.
+export function actingLines({ token, url, container }) {
+    const caller = `${url}/database/1/${container}/development/public/users/caller`;
+    return [
+        ["Swift", `# In the scheme's environment; the code stays as it is:\nCLOUDKIT_SERVER_URL=${url}\nCLOUDKIT_ACCOUNT_TOKEN=${token}`],
+        ["JavaScript", `const answer = await fetch("${caller}",\n    { headers: { Authorization: "Bearer ${token}" } });`],
+        ["curl", `curl -sS -H "Authorization: Bearer ${token}" \\\n    "${caller}"`],
+    ];
+}
+
+/// Signs the console's user in as another user, and shows the token once.
+async function act(user) {
+    const places = store.containers.get().map(({ name }) => name);
+    const made = await form({ title: `Act as ${user.email}`, confirm: "Make a token",
+        text: "In development alone, for an hour. The audit log has it, and the user's devices show it.",
+        fields: [{ name: "container", label: "Container", options: places.map((name) => [name, name]),
+            value: user.places.find((place) => place.environment === "development")?.container ?? places[0] }],
+        run: async ({ container }) => ({ container, ...await api.post("users/sign-in", { email: user.email, container }) }) });
+    if (!made) return false;
+    const url = (store.server.get() ?? await api.get("server")).publicURL;
+    return dialog(`You are ${user.email}`, (close) => h("div", { class: "once" },
+        h("p", {}, `This token is shown once. It is good until ${absolute(made.expires)}, unless you sign it out before.`),
+        code(made.token, { label: "Copy", language: "Token" }),
+        tabbed(actingLines({ ...made, url }).map(([title, text]) => [title, () => code(text, { language: title })])),
+        h("div", { class: "actions end" }, button("I have kept it", () => close(true), { kind: "main" }))));
+}
+
 function actions(user, again) {
     const { email } = user;
     const change = async (run, text) => {
@@ -108,6 +136,7 @@ function actions(user, again) {
                 toastError(error);
             }
         },
+        act: () => act(user).then((made) => made && again(), toastError),
         state: (state) => change(() => api.post("users/state", { email, state }), `The account is ${states[state]?.[0].toLowerCase() ?? state}.`),
         remove: async () => {
             if (!(await ask({ title: "Delete the account",
@@ -151,12 +180,13 @@ async function details(view, route) {
         api.all("sessions", { email }, "sessions", { signal: route.signal }), api.get("users/passkeys", { email }, { signal: route.signal })]),
         ([user, { list: sessions }, { passkeys }]) => {
             const does = actions(user, () => details(view, route));
-            commands.ofPage = [["Code for a new password", "key-round", does.password], ["Change the name", "pencil", does.name],
+            commands.ofPage = [["Act as this user", "user", does.act], ["Code for a new password", "key-round", does.password], ["Change the name", "pencil", does.name],
                 ["Change the address", "mail", does.email]].map(([title, symbol, run]) => ({ title, hint: email, symbol, run }));
             const [, meaning] = states[user.state] ?? ["", ""];
             return [
                 header(user.email, { sub: [user.givenName, user.familyName].filter(Boolean).join(" "),
-                    actions: [button("Code for a new password", does.password, { symbol: "key-round" }),
+                    actions: [button("Act as this user", does.act, { symbol: "user" }),
+                        button("Code for a new password", does.password, { symbol: "key-round" }),
                         button("Delete", does.remove, { kind: "danger", symbol: "trash-2" })] }),
                 h("div", { class: "grid-2" },
                     card("Account", pairs([["ID", id(user.id, 40)],
