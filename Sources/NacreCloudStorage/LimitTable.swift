@@ -71,6 +71,7 @@ extension Limits {
         Limit("schemaChangesKept", schemaChangesKept, .server),
         Limit("schemaChangeBytes", schemaChangeBytes, .server),
         Limit("auditEntriesKept", auditEntriesKept, .server),
+        Limit("auditEntriesPerHour", auditEntriesPerHour, .server),
         Limit("alertRules", alertRules, .server),
         Limit("bodyGrowthBytes", Int(bodyGrowthBytes), .server),
         Limit("indexBuildChunk", indexBuildChunk, .server),

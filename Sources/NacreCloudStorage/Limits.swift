@@ -83,6 +83,8 @@ extension Limits {
     package static let schemaChangeBytes = 64_000
     /// Entries in the audit log of administrators. On this server: years of a small team's work, some megabytes.
     package static let auditEntriesKept = 10_000
+    /// Entries that one session of the console, or one management token, adds to it in an hour. On this server.
+    package static let auditEntriesPerHour = 360
     /// Alert rules of the server. On this server: each is read every half minute.
     package static let alertRules = 100
     /// Bytes by which a save may grow a record despite a full quota, if its fields do not grow. On this server: other

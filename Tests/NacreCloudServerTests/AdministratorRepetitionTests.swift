@@ -113,6 +113,22 @@ struct AdministratorRepetitionTests {
         #expect(await post(server, "users/reset-password", #"{"email":"ada@example.com"}"#, key: nil).status == 201)
     }
 
+    @Test func `an answer to a look is kept under no key, and each look is noted`() async throws {
+        let server = try await AdministeredServer()
+        let place = #""container":"\#(TestServer.container)","environment":"development","database":"private","user":"ada@example.com""#
+        let looks = [
+            ("records/lookup", #"{\#(place),"request":"{\"records\":[{\"recordName\":\"a\"}]}"}"#), ("zones/list", #"{\#(place),"request":"{}"}"#),
+            ("subscriptions/list", "{\(place)}"),
+        ]
+        for (path, body) in looks {
+            for _ in 0..<2 {
+                let answer = await post(server, path, body, key: path)
+                #expect(answer.status == 200 && answer.header("Idempotency-Replayed") == nil, "\(path): \(answer.text)")
+            }
+        }
+        #expect(await server.administrate("GET", "/admin/1/audit").json?["entries"]?.count == 2 * looks.count)
+    }
+
     @Test func `a key whose request is not answered is told from one that is new, and one that is given up is new`() async throws {
         let registry = try await TestServer().cloud.registry
         #expect(try await registry.begin(idempotencyKey: "a", request: "r") == .first)

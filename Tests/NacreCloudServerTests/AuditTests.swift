@@ -4,6 +4,7 @@ import NacreCloudContainer
 import NacreCloudStorage
 import NacreCloudStore
 import NacreCloudTestSupport
+import NacreCloudWire
 import NacreLocks
 import Testing
 
@@ -71,6 +72,51 @@ struct AuditTests {
         #expect(await scene.administrate("POST", "/admin/1/nothing", "{}").status == 404)
         #expect(try await log(of: scene).isEmpty)
         #expect(await scene.administrate("GET", "/admin/1/audit?after=x").status == 400)
+    }
+
+    @Test func `a member that stands twice in a body is noted with the value that takes effect`() async throws {
+        let scene = try await AdministeredServer()
+        let twice = #"{"name":"iCloud.com.example.first","name":"iCloud.com.example.second","n\u0061me":"iCloud.com.example.third"}"#
+        let made = await scene.administrate("POST", "/admin/1/containers", twice)
+        let name = try #require(made.json?["name"]?.text, "\(made.text)")
+        #expect(try await log(of: scene).map(\.subject) == [["name": name]])
+    }
+
+    @Test func `one author adds so many entries in an hour, and the holder of the folder is not kept from any`() async throws {
+        let scene = try await AdministeredServer()
+        let token = try await scene.managementToken(of: TestServer.container)
+        let (path, body) = ("/admin/1/schema/undo", #"{"container":"\#(TestServer.container)","isDryRun":true}"#)
+        var last = await scene.administrate("POST", path, body, by: token)
+        for _ in 1...Limits.auditEntriesPerHour { last = await scene.administrate("POST", path, body, by: token) }
+        #expect(last.status == 429 && last.header("Retry-After") == "1", "\(last.text)")
+        #expect(await scene.administrate("POST", path, body).status != 429)
+        #expect(try await scene.server.cloud.registry.auditLog(after: nil).page.first?.number == Int64(Limits.auditEntriesPerHour) + 2)
+        scene.server.clock.advance(10)
+        #expect(await scene.administrate("POST", path, body, by: token).status != 429)
+        #expect(await scene.administrate("POST", path, body, by: token).status == 429)
+        let hours = Int(ConsoleSignIns.sessionSeconds / 3600) + 1
+        #expect(hours * Limits.auditEntriesPerHour < Limits.auditEntriesKept / 2)
+    }
+
+    @Test func `a look gives an account no name in a container, and a change does`() async throws {
+        let scene = try await AdministeredServer()
+        _ = await scene.administrate("POST", "/admin/1/users", #"{"email":"eve@example.com","password":"a secret of eve's"}"#)
+        let place = #""container":"\#(TestServer.container)","environment":"development","user":"eve@example.com""#
+        let looks = [
+            ("query/explain", #"{\#(place),"database":"private","request":"{}"}"#),
+            ("records/lookup", #"{\#(place),"database":"private","request":"{}"}"#),
+            ("zones/list", #"{\#(place),"database":"private","request":"{}"}"#),
+            ("subscriptions/list", #"{\#(place),"database":"private"}"#), ("shares/list", "{\(place)}"),
+            ("roles/why", #"{\#(place),"operation":"CREATE","recordType":"Note"}"#),
+        ]
+        for (path, body) in looks {
+            let answer = await scene.administrate("POST", "/admin/1/\(path)", body)
+            #expect(answer.status == 404 && answer.json?["field"]?.text == "user", "\(path): \(answer.text)")
+        }
+        func places() async -> Int? { await scene.administrate("GET", "/admin/1/users/show?email=eve@example.com").json?["places"]?.count }
+        #expect(await places() == 0)
+        _ = await scene.administrate("POST", "/admin/1/records/modify", #"{\#(place),"database":"private","request":"{\"operations\":[]}"}"#)
+        #expect(await places() == 1)
     }
 
     /// Fails the next write after `begin`.

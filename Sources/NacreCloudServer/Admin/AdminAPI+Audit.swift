@@ -8,14 +8,14 @@ import NacreLocks
 /// The log of administrators' actions. See `docs/decisions/administration.md`.
 extension AdminAPI {
     /// Routes that change nothing and show no user's records, although their requests have a body.
-    private static let readingRoutes: Set = ["/admin/1/schema/diff", "/admin/1/roles/why"]
+    static let readingRoutes: Set = ["/admin/1/schema/diff", "/admin/1/roles/why"]
 
     /// Logs each request that changes something or reads a database, before it is carried out.
     @Sendable func audit(_ request: HTTPRequest, _ next: Next) async throws -> HTTPResponse {
         guard request.method != .get, request.method != .head, let route = request.route, !Self.readingRoutes.contains(route) else {
             return await next(request)
         }
-        let audited = AuditedRequest(request, registry: cloud.registry)
+        let audited = AuditedRequest(request, registry: cloud.registry, rates: auditRates)
         // Without a body there is nothing to wait for.
         if request.method == .delete { try await audited.begin(with: Data()) }
         let response = await AuditedRequest.$current.withValue(audited) { await next(request) }
@@ -40,20 +40,23 @@ final class AuditedRequest: Sendable {
 
     private let entry: AuditEntry
     private let registry: Registry
+    private let rates: AuditRates
     private let number = Locked<Int64?>(nil)
 
-    init(_ request: HTTPRequest, registry: Registry) {
-        self.registry = registry
+    init(_ request: HTTPRequest, registry: Registry, rates: AuditRates) {
+        (self.registry, self.rates) = (registry, rates)
         entry = AuditEntry(
             requestID: request.id, action: "\(request.method) \(request.route ?? "")", address: request.remoteAddress)
     }
 
     /// Logs the request. Later parts of a check belong to its first request and are not logged.
-    /// - Throws: an error if it cannot be logged; the request must not be carried out then.
+    /// - Throws: an error if it cannot be logged, `THROTTLED` if its author has added as many entries as they may; the
+    ///   request must not be carried out then.
     func begin(with body: Data) async throws {
         let subject = Self.subject(of: body)
         // Each part from a session of the console is logged: the first may only have looked, and a later one removes.
         if ConsoleCaller.current == nil, Self.inParts.contains(entry.action), subject["after"] != nil { return }
+        if let author = AdminAPI.authorOfEntries { try rates.take(from: author, at: registry.clock()) }
         var entry = entry
         entry.subject = subject
         // A sign-in has its author since the body was read.

@@ -22,6 +22,11 @@ extension AdminAPI {
     /// of the console; nil for the token of `admin.json`.
     static var author: String? { ManagementCaller.current?.author ?? ConsoleCaller.current?.author }
 
+    /// The same author by ID; nil for the token of `admin.json`.
+    static var authorOfEntries: AuditRates.Author? {
+        ManagementCaller.current.map { .managementToken($0.entry.id) } ?? ConsoleCaller.current.map { .consoleSession($0.id) }
+    }
+
     /// The session of a request of the console's page; nil if it has no cookie of the console's.
     /// - Throws: 401 and 403 as `ConsoleGate.session(of:)`; 403 if the session's role may not ask this.
     func consoleCaller(_ request: HTTPRequest) throws -> ConsoleSession? {

@@ -12,12 +12,19 @@ extension AdminAPI {
     /// Routes whose answers are shown once, and not kept.
     private static let shownOnce: Set = ["/admin/1/users/reset-password", actingPath, "/admin/1/console/links", consoleSignInPath]
 
+    /// Routes that change nothing. Asked again they look again and are noted again: their answers may be private, and are
+    /// not kept.
+    private static let looks: Set = readingRoutes.union([
+        "/admin/1/query/explain", "/admin/1/records/lookup", "/admin/1/zones/list", "/admin/1/zones/changes", "/admin/1/subscriptions/list",
+        "/admin/1/subscriptions/why", "/admin/1/shares/list", "/admin/1/shares/who", "/admin/1/assets/verify",
+    ])
+
     /// Answers a request that has a key with the answer to the key's first request. The decision falls once the body is
     /// read.
     @Sendable func keepAnswer(_ request: HTTPRequest, _ next: Next) async throws -> HTTPResponse {
-        guard request.method == .post, let route = request.route, let text = request.header(IdempotentRequest.header) else {
-            return await next(request)
-        }
+        guard request.method == .post, let route = request.route, !Self.looks.contains(route),
+            let text = request.header(IdempotentRequest.header)
+        else { return await next(request) }
         guard !Self.shownOnce.contains(route) else { throw ServerError.answerIsShownOnce }
         let keyed = IdempotentRequest(try IdempotentRequest.key(text), "\(request.method) \(route)", registry: cloud.registry)
         let response = await IdempotentRequest.$current.withValue(keyed) { await next(request) }

@@ -37,7 +37,7 @@ extension AdminAPI {
 
     /// `POST /admin/1/records/modify`: past all grants, in the name of a user.
     @Sendable func modifyRecords(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
-        try await answer(request, bytesMax: Self.changeBodyBytes) { asked, target, caller in
+        try await answer(request, bytesMax: Self.changeBodyBytes, admitting: true) { asked, target, caller in
             guard let user = caller.userRecordName else {
                 throw ServerError(
                     .badRequest, "missing required field", field: "user", remedy: "Say in whose name the public database is changed.")
@@ -72,10 +72,12 @@ extension AdminAPI {
 
     /// Answers a request of the Web Services API that an administrator sends to a database.
     private func answer(
-        _ request: HTTPRequest, bytesMax: Int = Limits.accountBodyBytes, _ body: (_ asked: [UInt8], DatabaseTarget, Caller) async throws -> String
+        _ request: HTTPRequest, bytesMax: Int = Limits.accountBodyBytes, admitting: Bool = false,
+        _ body: (_ asked: [UInt8], DatabaseTarget, Caller) async throws -> String
     ) async throws -> HTTPResponse {
         let asked = try await self.body(AdminMessages.NewDatabaseRequest.self, of: request, bytesMax: bytesMax)
-        let (target, caller) = try await reader(asked.container, environment: asked.environment, database: asked.database, user: asked.user)
+        let (target, caller) = try await reader(
+            asked.container, environment: asked.environment, database: asked.database, user: asked.user, admitting: admitting)
         return try answer(AdminMessages.DatabaseAnswer(answer: try await body(Array(asked.request.utf8), target, caller)))
     }
 
@@ -87,36 +89,39 @@ extension AdminAPI {
     /// Returns the database of a request, and the caller as whom it is asked: the owner of a private database; in the
     /// public database an administrator, in the name of `user` if there is one.
     private func reader(
-        _ container: String, environment: String, database: String, user: String?
+        _ container: String, environment: String, database: String, user: String?, admitting: Bool = false
     ) async throws -> (DatabaseTarget, Caller) {
         let environment = try Self.environment(environment)
         try await cloud.registry.requireContainer(container)
         let scope: DatabaseKey.Scope
-        let caller: Caller
+        var caller = Caller.administrator
+        if user != nil || database == "private" {
+            caller = Caller(.user(try await userRecordName(user, in: container, environment, admitting: admitting)))
+        }
         switch database {
-        case "public": (scope, caller) = (.public, try await administrator(inNameOf: user, in: container, environment))
-        case "private": (scope, caller) = (.private, Caller(.user(try await userRecordName(user, in: container, environment))))
+        case "public": (scope, caller.isAdministrator) = (.public, true)
+        case "private": scope = .private
         default: throw ServerError(.badRequest, "unknown database", field: "database", remedy: "Take public or private.")
         }
         return (DatabaseTarget(container: container, environment: environment, scope: scope), caller)
     }
 
-    private func administrator(
-        inNameOf user: String?, in container: String, _ environment: DatabaseKey.Environment
-    ) async throws -> Caller {
-        guard let user else { return .administrator }
-        var caller = Caller(.user(try await userRecordName(user, in: container, environment)))
-        caller.isAdministrator = true
-        return caller
-    }
-
     /// The user with this e-mail address, or with this user record name.
-    func userRecordName(_ user: String?, in container: String, _ environment: DatabaseKey.Environment) async throws -> String {
+    /// - Parameter admitting: Whether an account without a name here gets one, as a sign-in gives it. A look gives none.
+    func userRecordName(
+        _ user: String?, in container: String, _ environment: DatabaseKey.Environment, admitting: Bool = false
+    ) async throws -> String {
         guard let user else { throw ServerError(.badRequest, "missing required field", field: "user", remedy: "Say which user: --user.") }
         guard user.contains("@") else { return user }
         guard let account = try await cloud.registry.account(email: user) else {
             throw ServerError(.notFound, "no such account", field: "user", remedy: "Give the address of an account, or a user record name.")
         }
-        return try await cloud.admit(account: account.id, to: container, environment)
+        if admitting { return try await cloud.admit(account: account.id, to: container, environment) }
+        let place = try await cloud.registry.appUsers(of: account.id).first { $0.container == container && $0.environment == environment }
+        guard let place else {
+            throw ServerError(
+                .notFound, "the account has no name in this container and environment", field: "user", remedy: "See nacre user show.")
+        }
+        return place.userRecordName
     }
 }

@@ -18,7 +18,8 @@ extension AdminAPI {
                     next: found.next.map { String($0.rawValue) }))
         }
         try await cloud.registry.requireContainer(container)
-        let name = try await knownName(of: user, in: container, environment)
+        let name = try await userRecordName(user, in: container, environment)
+        try await requireUser(name, in: container, environment)
         let usage = try await cloud.usage(of: name, in: container, environment)
         return try answer(AdminMessages.Usage(users: [AdminMessages.UserUsage(user: name, bytes: usage.bytes, limit: usage.limit)]))
     }
@@ -60,22 +61,6 @@ extension AdminAPI {
     static func databaseID(_ text: String) throws -> DatabaseID {
         guard let number = Int64(text) else { throw ServerError.unknownPage }
         return DatabaseID(rawValue: number)
-    }
-
-    /// The user record name that the user already has here. Unlike a sign-in, this gives an account no name.
-    private func knownName(of user: String, in container: String, _ environment: DatabaseKey.Environment) async throws -> String {
-        guard user.contains("@") else {
-            try await requireUser(user, in: container, environment)
-            return user
-        }
-        let place = try await cloud.registry.appUsers(of: try await account(user).id).first {
-            $0.container == container && $0.environment == environment
-        }
-        guard let place else {
-            throw ServerError(
-                .notFound, "the account has no name in this container and environment", field: "user", remedy: "See nacre user show.")
-        }
-        return place.userRecordName
     }
 }
 

@@ -20,7 +20,7 @@ extension AdminAPI {
     @Sendable func assignRole(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewRoleChange.self, of: request)
         let environment = try Self.environment(asked.environment)
-        guard let caller = try await self.caller(user: asked.user, key: asked.key, in: asked.container, environment),
+        guard let caller = try await self.caller(user: asked.user, key: asked.key, in: asked.container, environment, admitting: true),
             let user = caller.userRecordName
         else { throw ServerError.nobodyNamed }
         if caller.isAdministrator { throw ServerError.administratorsHaveNoRoles }
@@ -58,7 +58,9 @@ extension AdminAPI {
     }
 
     /// The caller for an e-mail address, a user record name or a server-to-server key's ID; nil if all are absent.
-    private func caller(user: String?, key: String?, in container: String, _ environment: DatabaseKey.Environment) async throws -> Caller? {
+    private func caller(
+        user: String?, key: String?, in container: String, _ environment: DatabaseKey.Environment, admitting: Bool = false
+    ) async throws -> Caller? {
         try await cloud.registry.requireContainer(container)
         if let key {
             if user != nil { throw ServerError(.badRequest, "both a user and a key", field: "key", remedy: "Name one of them.") }
@@ -72,7 +74,7 @@ extension AdminAPI {
             return caller
         }
         guard let user else { return nil }
-        return Caller(.user(try await userRecordName(user, in: container, environment)))
+        return Caller(.user(try await userRecordName(user, in: container, environment, admitting: admitting)))
     }
 
     /// Requires that the user exists. A misspelt name would be given permissions that another user may get later, or be

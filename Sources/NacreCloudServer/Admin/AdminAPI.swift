@@ -33,6 +33,7 @@ package struct AdminAPI: Sendable {
     let recorded: RecordedRequests?
     let alerts: AlertWatch
     let console: ConsoleGate
+    let auditRates = AuditRates()
 
     /// - Parameters:
     ///   - token: the token of the admin file.
