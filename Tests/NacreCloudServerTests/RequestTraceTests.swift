@@ -58,7 +58,7 @@ struct RequestTraceTests {
         }
 
         func story(of answer: Answer) async throws -> String {
-            RequestStory.lines(of: try await recorded.line(of: answer)).joined(separator: "\n")
+            try #require(try await recorded.line(of: answer).story).joined(separator: "\n")
         }
     }
 

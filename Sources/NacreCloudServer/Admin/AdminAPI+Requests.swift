@@ -22,8 +22,11 @@ extension AdminAPI {
         let page = try await recorded.log.page(filter)
         var lines = page.rows.map(AdminMessages.RequestLine.init)
         if filter.id != nil {
-            for (index, row) in page.rows.enumerated() where !row.telling.isEmpty {
-                lines[index].notifications = try await recorded.log.traces(of: row.telling).map(AdminMessages.RequestNotification.init)
+            for (index, row) in page.rows.enumerated() {
+                if !row.telling.isEmpty {
+                    lines[index].notifications = try await recorded.log.traces(of: row.telling).map(AdminMessages.RequestNotification.init)
+                }
+                lines[index].story = RequestStory.lines(of: lines[index])
             }
         }
         return try answer(

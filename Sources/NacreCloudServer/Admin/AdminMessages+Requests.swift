@@ -50,6 +50,9 @@ extension AdminMessages {
         /// Events of the notifications that it led to; absent unless one request was asked for that changed what is
         /// subscribed to.
         package var notifications: [RequestNotification]?
+        /// The request in sentences for people: what was asked, what came of it, why, and what to do; absent unless one
+        /// request was asked for.
+        package var story: [String]?
     }
 
     /// One event of a notification that a request led to.

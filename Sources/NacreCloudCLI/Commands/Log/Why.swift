@@ -16,7 +16,7 @@ enum Why {
         let admin = try await AdminClient.connect(call)
         let line = try await line(of: asked, by: admin)
         if call.has(SharedOptions.json) { return try Output.json(line) }
-        for text in RequestStory.lines(of: line) { try Output.data(Output.withoutControls(text)) }
+        for text in line.story ?? [] { try Output.data(Output.withoutControls(text)) }
     }
 
     /// Returns the row of a request.

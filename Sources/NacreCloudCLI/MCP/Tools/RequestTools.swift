@@ -66,7 +66,7 @@ enum RequestTools {
         let page = try context.page(arguments)
         let line = try await Why.line(of: try arguments.require(request), by: try await context.connect())
         return page.answer(
-            "story", RequestStory.lines(of: line).map(JSONValue.string), next: nil, limit: arguments.integer(limit) ?? 20, ["request": row(line)])
+            "story", (line.story ?? []).map(JSONValue.string), next: nil, limit: arguments.integer(limit) ?? 20, ["request": row(line)])
     }
 
     private static func row(_ line: AdminMessages.RequestLine) -> JSONValue {

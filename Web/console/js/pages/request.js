@@ -1,26 +1,10 @@
-/// One request: what it was, what came of it and why, how its time was split, and whom it told.
+/// One request: its story as nacre why tells it, its place and sizes, and how its time was split.
 
 import { api } from "../api.js";
-import { h, icon, put, svg } from "../dom.js";
+import { h, put, svg } from "../dom.js";
 import { here } from "../router.js";
 import { absolute, badge, bytes, card, code, header, id, linkButton, load, number, pairs, time } from "../ui.js";
 import { tone } from "./logs.js";
-
-const clients = { framework: "an app with the framework", command: "a nacre command", serverKey: "a server-to-server key", web: "a web client",
-    none: "a client without a credential" };
-
-/// The words for what became of a notification.
-const events = {
-    fires: ["Fires", "accent"], firesNone: ["No subscription fires", ""], mayNotRead: ["Does not fire: the user may not read the record", "warn"],
-    isAuthor: ["Made the change itself, is not told", ""],
-    hasNoDevice: ["Has no device to tell", "warn"],
-    isToldAnyway: ["Is to fetch everything anyway", ""], queued: ["Waits for the device", ""], listened: ["Told by its event stream", "good"],
-    heard: ["Acknowledged by the device", "good"],
-    coalesced: ["A later one took its place", ""], everything: ["The queue was full: is to fetch everything", "warn"],
-    sent: ["Taken by the push service", "good"],
-    postponed: ["Not taken by the push service yet", "warn"], refused: ["Refused by the push service", "bad"],
-    addressEnded: ["Unknown to the push service", "bad"], signedOut: ["The device was signed out", ""],
-};
 
 /// The parts of a request's time in milliseconds; what is not measured is the rest.
 export function parts(line) {
@@ -49,33 +33,6 @@ function split(line) {
     ];
 }
 
-function outcome(line) {
-    if (line.status >= 400) return "It was refused as a whole.";
-    const items = Math.max(line.answered, line.refused);
-    if (items === 1 && line.refused === 1) return "It was answered, but its one item was refused.";
-    if (line.refused > 0) return `It was answered, but ${number(line.refused)} of its ${number(items)} items were refused.`;
-    return `It was answered: it named ${number(line.asked)} items, and the answer has ${number(line.answered)}.`;
-}
-
-function refusal(line) {
-    if (!line.code) return null;
-    return h("div", { class: "problem" }, icon("triangle-alert"),
-        h("div", {}, h("strong", {}, line.reason ?? line.code), line.remedy && h("p", {}, line.remedy),
-        h("p", { class: "faint" }, [line.code, line.field && `field ${line.field}`].filter(Boolean).join(" · "), " ",
-            h("a", { href: here("logs", { code: line.code }) }, "others like it"))));
-}
-
-function told(line) {
-    if (!line.notifications) return null;
-    if (line.notifications.length === 0) return card("Notifications", h("p", { class: "faint" }, "Whether any subscription fires is not known yet."));
-    return card("Notifications", h("ul", { class: "trace" }, line.notifications.map((event) => {
-        const [words, isTone] = events[event.event] ?? [event.event, ""];
-        return h("li", {}, h("span", { class: "faint mono" }, absolute(event.time).slice(11, 19)), h("span", { class: "row" }, badge(words, isTone),
-            event.subscription && h("span", {}, "subscription ", id(event.subscription)), event.user && h("span", {}, "user ", id(event.user)),
-            event.device && h("span", {}, "device ", id(event.device))));
-    })));
-}
-
 export default {
     async render(view, route) {
         const uuid = route.rest[0] ?? "";
@@ -84,15 +41,14 @@ export default {
         await load(body, () => api.get("requests", { request: uuid, limit: 1 }, { signal: route.signal }), ({ requests: [line] }) => {
             if (!line) return h("div", { class: "empty" }, h("h2", {}, "No such request"),
                 h("p", {}, "The log keeps requests for some days. The ID is X-Apple-Request-UUID of an answer, and uuid of an error."));
-            const [kind, version] = line.client.split(" ");
-            const isWithoutIndex = /the whole zone$|all records by name$/.test(line.index ?? "");
             return [
                 h("p", { class: "outcome" }, badge(String(line.status), tone(line)), h("strong", { class: "mono" }, line.operation),
-                    h("span", {}, outcome(line)), h("span", { class: "faint" }, time(line.time))),
-                refusal(line),
+                    h("span", { class: "faint" }, time(line.time)),
+                    line.code && h("a", { href: here("logs", { code: line.code }) }, `others with ${line.code}`)),
+                card("What came of it", h("ul", { class: "trace" }, line.story.map((text) => h("li", {}, text)))),
                 h("div", { class: "grid-2" },
                     card("Who and where", pairs([
-                        ["Time", absolute(line.time)], ["Client", `${clients[kind] ?? kind}${version ? ` ${version}` : ""}`],
+                        ["Time", absolute(line.time)], ["Client", line.client],
                         ["User", line.user ? h("span", { class: "row" }, id(line.user, 24),
                             h("a", { href: here("logs", { user: line.user }) }, "their requests")) : "none"],
                         ["Container", line.container], ["Environment", line.environment], ["Database", line.database],
@@ -103,9 +59,8 @@ export default {
                     card("Sizes", pairs([["Items named", number(line.asked)], ["Items answered", number(line.answered)],
                         ["Items refused", line.refused > 0 ? number(line.refused) : undefined],
                         ["Received", bytes(line.bytesIn)], ["Sent", bytes(line.bytesOut)],
-                        ["Way of the query", line.index && h("span", { class: "row" }, line.index, isWithoutIndex && badge("no index", "warn"))]]))),
+                        ["Way of the query", line.index]]))),
                 card(`It took ${milliseconds(line.milliseconds)}`, split(line)),
-                told(line),
                 card("In a terminal", code(`nacre why ${line.request}`, { language: "Shell" })),
             ];
         });
