@@ -67,4 +67,44 @@ struct AdministeredDatabaseTests {
             "POST", "/admin/1/query/explain", #"{\#(place),"request":"\#(query)","showsRecords":true,"withoutIndexes":true}"#)
         #expect(looked.status == 200 && looked.json?["answer"]?.text?.contains(#""recordName":"one""#) == true, "\(looked.text)")
     }
+
+    /// Sends a request as a web app of a user.
+    private static func app(_ scene: AdministeredServer, as user: String, _ path: String, _ body: String) async throws -> JSON {
+        let session = "ckAPIToken=\(scene.server.names["api"] ?? "")&ckWebAuthToken=\(scene.server.names[user + ".escaped"] ?? "")"
+        let target = "/database/1/\(TestServer.container)/development/\(path)?\(session)"
+        let answer = await scene.server.respond(Question(method: "POST", target: target, body: Array(body.utf8)))
+        #expect(answer.status == 200, "\(path): \(answer.text)")
+        return try #require(answer.json)
+    }
+
+    @Test func `an administrator sees a shared database as its participant does`() async throws {
+        let scene = try await Self.scene()
+        let (adas, bobs) = (scene.server.names["ada.name"] ?? "", scene.server.names["bob.name"] ?? "")
+        _ = try await Self.app(scene, as: "ada", "private/zones/modify", Body.zones("create", "Work"))
+        _ = try await Self.app(scene, as: "ada", "private/records/modify", Self.create("one", "Work"))
+        let bob =
+            #"{"type":"USER","permission":"READ_ONLY","acceptanceStatus":"PENDING","userIdentity":{"lookupInfo":{"userRecordName":"\#(bobs)"}}}"#
+        let share = #""recordName":"cloudkit.zoneshare","recordType":"cloudkit.share","publicPermission":"NONE","participants":[\#(bob)]"#
+        let shared = try await Self.app(scene, as: "ada", "private/records/modify", Body.modify("create", share, Body.inWork))
+        let guid = try #require(shared.at("records[0].shortGUID")?.text, "\(shared)")
+        _ = try await Self.app(scene, as: "bob", "public/records/accept", #"{"shortGUIDs":[{"value":"\#(guid)"}]}"#)
+
+        let zone = #""zoneID":{"zoneName":"Work","ownerRecordName":"\#(adas)"}"#
+        let zones = try await Self.ask(scene, "zones/list", "shared", "bob@example.com", "{}")
+        #expect(zones.answer.at("zones[0].zoneID.ownerRecordName")?.text == adas, "\(zones)")
+        let found = try await Self.ask(scene, "records/lookup", "shared", "bob@example.com", #"{"records":[{"recordName":"one"}],\#(zone)}"#)
+        #expect(found.answer.at("records[0].recordName")?.text == "one", "\(found)")
+        let feed = try await Self.ask(scene, "zones/changes", "shared", "bob@example.com", "{\"zones\":[{\(zone)}]}")
+        #expect(feed.answer.at("zones[0].records")?.count == 2, "\(feed)")
+        let query = #"{"query":{"recordType":"Note"},\#(zone)}"#.replacingOccurrences(of: "\"", with: "\\\"")
+        let place = #""container":"\#(TestServer.container)","environment":"development","database":"shared","user":"bob@example.com""#
+        let asked = await scene.administrate("POST", "/admin/1/query/explain", #"{\#(place),"request":"\#(query)","withoutIndexes":true}"#)
+        #expect(asked.status == 200, "\(asked.text)")
+        // A participant who may only read changes nothing by an administrator either.
+        let note = #""recordName":"one","recordType":"Note","fields":{"text":{"value":"coffee"}}"#
+        let change = try await Self.ask(scene, "records/modify", "shared", "bob@example.com", Body.modify("forceUpdate", note, zone))
+        #expect(change.answer.at("records[0].serverErrorCode")?.text == "ACCESS_DENIED", "\(change)")
+        let stranger = try await Self.ask(scene, "zones/list", "shared", "ada@example.com", "{}")
+        #expect(stranger.answer["zones"]?.count == 0, "\(stranger)")
+    }
 }

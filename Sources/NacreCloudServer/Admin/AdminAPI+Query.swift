@@ -86,22 +86,23 @@ extension AdminAPI {
         String(decoding: answer.json(AnswerForm(numbersAsStrings: numbersAsStrings)), as: UTF8.self)
     }
 
-    /// Returns the database of a request, and the caller as whom it is asked: the owner of a private database; in the
-    /// public database an administrator, in the name of `user` if there is one.
-    private func reader(
+    /// Returns the database of a request, and the caller as whom it is asked: the user of a private or shared database;
+    /// in the public database an administrator, in the name of `user` if there is one.
+    func reader(
         _ container: String, environment: String, database: String, user: String?, admitting: Bool = false
     ) async throws -> (DatabaseTarget, Caller) {
         let environment = try Self.environment(environment)
         try await cloud.registry.requireContainer(container)
         let scope: DatabaseKey.Scope
         var caller = Caller.administrator
-        if user != nil || database == "private" {
+        if user != nil || database != "public" {
             caller = Caller(.user(try await userRecordName(user, in: container, environment, admitting: admitting)))
         }
         switch database {
         case "public": (scope, caller.isAdministrator) = (.public, true)
         case "private": scope = .private
-        default: throw ServerError(.badRequest, "unknown database", field: "database", remedy: "Take public or private.")
+        case "shared": scope = .shared
+        default: throw ServerError(.badRequest, "unknown database", field: "database", remedy: "Take public, private or shared.")
         }
         return (DatabaseTarget(container: container, environment: environment, scope: scope), caller)
     }

@@ -224,7 +224,7 @@ package enum AdminMessages {
     package struct NewExplanation: Codable, Hashable, Sendable {
         package var container: String
         package var environment: String
-        /// `public` or `private`.
+        /// `public`, `private` or `shared`.
         package var database: String
         /// The owner of the private database: an e-mail address or a user record name.
         package var user: String?
@@ -262,9 +262,9 @@ package enum AdminMessages {
     package struct NewDatabaseRequest: Codable, Hashable, Sendable {
         package var container: String
         package var environment: String
-        /// `public` or `private`.
+        /// `public`, `private` or `shared`.
         package var database: String
-        /// The owner of the private database, or the user in whose name the public database is changed: an e-mail
+        /// The user of the private or shared database, or in whose name the public database is changed: an e-mail
         /// address or a user record name.
         package var user: String?
         /// The body of a `records/lookup`, `records/modify`, `zones/list` or `changes/zone`.

@@ -129,7 +129,7 @@ struct HelpTests {
         Documented("zone list", "container environment database format"),
         Documented("zone changes", "container environment database zone owner format since"),
         Documented("database ask", "container environment database user data server token-file"),
-        Documented("query explain", "container environment database user type filter sort zone zone-wide data server token-file json"),
+        Documented("query explain", "container environment database user type filter sort zone owner zone-wide data server token-file json"),
         Documented("explain", "markdown json"),
         Documented("up", "environment email env-file listen data server token-file config json"),
         Documented("run", "environment email env-file listen memory data server token-file config"),

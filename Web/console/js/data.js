@@ -3,7 +3,7 @@
 import { api } from "./api.js";
 import { readSchema } from "./ckdb.js";
 
-/// A database: `{ container, environment, database, user }`.
+/// A database: `{ container, environment, database, user }`, in a shared one with the `owner` of the zone that is asked for.
 const place = ({ container, environment, database, user }) => ({ container, environment, database, ...(database === "public" ? {} : { user }) });
 
 /// A page of a query: `{ records, marker, lines }`. `withoutIndexes` also finds what no index allows apps to ask for.
@@ -16,18 +16,18 @@ export async function query(of, request, { withoutIndexes, ...options } = {}) {
 
 /// A record; null if there is none.
 export async function lookup(of, recordName, zone, options) {
-    const request = { ...inZone(zone), records: [{ recordName }] };
+    const request = { ...inZone(zone, of.owner), records: [{ recordName }] };
     const found = JSON.parse((await api.post("records/lookup", { ...place(of), request: JSON.stringify(request) }, options)).answer).records[0];
     if (found.serverErrorCode === "NOT_FOUND") return null;
     if (found.serverErrorCode) throw Object.assign(new Error(found.reason), { reason: found.reason, code: found.serverErrorCode });
     return found;
 }
 
-export const inZone = (zone) => (zone && zone !== "_defaultZone" ? { zoneID: { zoneName: zone } } : {});
+const inZone = (zone, ownerRecordName) => (zone && zone !== "_defaultZone" ? { zoneID: { zoneName: zone, ownerRecordName } } : {});
 
 /// Saves or deletes records of one zone; answers each record or its error. In a public database it does so in the name of `of.author`.
 export async function modify(of, operations, zone, options) {
-    const request = { ...inZone(zone), operations };
+    const request = { ...inZone(zone, of.owner), operations };
     const user = of.database === "public" ? { user: of.author } : {};
     return JSON.parse((await api.post("records/modify", { ...place(of), ...user, request: JSON.stringify(request) }, options)).answer).records;
 }
@@ -38,7 +38,7 @@ export async function zones(of, options) {
 
 /// A page of a zone's feed: `{ records, syncToken, moreComing }`.
 export async function changes(of, zone, syncToken, options) {
-    const request = { zones: [{ zoneID: { zoneName: zone }, ...(syncToken ? { syncToken } : {}), resultsLimit: 100 }] };
+    const request = { zones: [{ zoneID: { zoneName: zone, ownerRecordName: of.owner }, ...(syncToken ? { syncToken } : {}), resultsLimit: 100 }] };
     const found = JSON.parse((await api.post("zones/changes", { ...place(of), request: JSON.stringify(request) }, options)).answer).zones[0];
     if (found.serverErrorCode) throw Object.assign(new Error(found.reason), { reason: found.reason, code: found.serverErrorCode });
     return found;

@@ -210,12 +210,13 @@ export function filters(conditions, fields) {
 }
 
 /// The request of a page: the body of a `records/query`.
-export function request({ type, conditions = [], sort, zone, fields = {}, limit = 200, marker, desiredKeys }) {
+export function request({ type, conditions = [], sort, zone, owner, fields = {}, limit = 200, marker, desiredKeys }) {
     const query = { recordType: type };
     if (conditions.length) query.filterBy = filters(conditions, fields);
     if (sort) query.sortBy = [{ fieldName: schemaName(sort.replace(/^-/, "")), ascending: !sort.startsWith("-") }];
     return {
-        ...(zone === "*" ? { zoneWide: true } : zone && zone !== "_defaultZone" ? { zoneID: { zoneName: zone } } : {}),
+        ...(zone === "*" ? { zoneWide: true } : zone && zone !== "_defaultZone" ? { zoneID: { zoneName: zone, ...(owner
+            ? { ownerRecordName: owner } : {}) } } : {}),
         query, resultsLimit: limit, ...(marker ? { continuationMarker: marker } : {}), ...(desiredKeys ? { desiredKeys } : {}),
     };
 }

@@ -61,12 +61,12 @@ export function openRecord(place, what) {
                 ["Modified", record.modified && h("span", { class: "row" }, time(record.modified.timestamp), id(record.modified.userRecordName))],
                 ["By device", record.modified?.deviceID && id(record.modified.deviceID)],
                 ["Parent", record.parent && h("a", { href: what.link(record.parent.recordName, zone) }, record.parent.recordName)],
-                ["Share", record.share && h("a", { href: what.isPrivate ? here("shares", { user: what.of.user, zone,
-                    record: record.recordName }) : "#" }, record.share.recordName ?? "shared")],
+                ["Share", record.share && (what.isPrivate ? h("a", { href: here("shares", { user: what.of.user, zone,
+                    record: record.recordName }) }, record.share.recordName) : record.share.recordName)],
                 ["Requests", h("a", { href: here("logs", { zone }) }, "Requests about this zone")],
-                ...(what.isPrivate ? [["Who sees it", h("a", { href: here("shares", { user: what.of.user, zone,
-                    record: record.recordName }) }, "Participants, and why")]]
-                    : [["Who may do what", h("a", { href: here("roles", { record: record.recordName }) }, "Ask the roles")]]),
+                ["Who sees it", what.isPrivate && h("a", { href: here("shares", { user: what.of.user, zone,
+                    record: record.recordName }) }, "Participants, and why")],
+                ["Who may do what", what.isPublic && h("a", { href: here("roles", { record: record.recordName }) }, "Ask the roles")],
             ])],
             ["JSON", () => code(JSON.stringify(record, null, 2), { language: "JSON" })],
             ["Code", () => h("div", { class: "stack" }, ofRecord({ ...what.of, record }).map(([title, line]) => h("div",
@@ -118,8 +118,8 @@ export function openRecord(place, what) {
                 await send(of, before ? { operationType: "update", record: { recordName: before.recordName, recordType: before.recordType,
                     recordChangeTag: before.recordChangeTag, fields: changed } }
                     : { operationType: "create", record: { ...(name.value.trim() ? { recordName: name.value.trim() } : {}),
-                        recordType: type.name, fields: changed } }, before?.zoneID?.zoneName ?? (what.isPrivate ? zone.value.trim()
-                        : undefined), before, changed);
+                        recordType: type.name, fields: changed } }, before?.zoneID?.zoneName ?? (what.isPublic ? undefined
+                        : zone.value.trim()), before, changed);
             } catch (error) {
                 put(trouble, problem(error));
                 trouble.scrollIntoView({ block: "nearest" });

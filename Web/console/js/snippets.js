@@ -6,9 +6,11 @@ import { print, request, schemaName } from "./predicate.js";
 export const shell = (text) => `'${String(text).replaceAll("'", "'\\''")}'`;
 const swift = (text) => `"${String(text).replace(/["\\]/g, "\\$&").replaceAll("\n", "\\n")}"`;
 
-/// `[title, text]` of a query `{ container, environment, database, zone, type, conditions, sort, fields }`.
+const swiftZone = (zone, owner) => `CKRecordZone.ID(zoneName: ${swift(zone)}${owner ? `, ownerName: ${swift(owner)}` : ""})`;
+
+/// `[title, text]` of a query `{ container, environment, database, zone, owner, type, conditions, sort, fields }`.
 export function ofQuery(query) {
-    const { container, environment, database, zone, type, conditions, sort } = query;
+    const { container, environment, database, zone, owner, type, conditions, sort } = query;
     const body = request({ ...query, limit: 100 });
     const near = conditions.filter((one) => one.operator === "NEAR");
     const others = conditions.filter((one) => one.operator !== "NEAR");
@@ -17,7 +19,7 @@ export function ofQuery(query) {
     const predicate = format === "" ? "NSPredicate(value: true)"
         : `NSPredicate(format: ${swift(format)}${near.map((one) => `, CLLocation(latitude: ${one.value[0]}, longitude: ${one.value[1]})`).join("")})`;
     const key = sort?.replace(/^-/, "");
-    const zoneLine = zone && zone !== "*" && zone !== "_defaultZone" ? `, inZoneWith: CKRecordZone.ID(zoneName: ${swift(zone)})` : "";
+    const zoneLine = zone && zone !== "*" && zone !== "_defaultZone" ? `, inZoneWith: ${swiftZone(zone, owner)}` : "";
     return [
         ["Swift", [
             `let database = CKContainer(identifier: ${swift(container)}).${database}CloudDatabase`,
@@ -32,7 +34,7 @@ export function ofQuery(query) {
             `    "$CLOUDKIT_SERVER_URL/database/1/${container}/${environment}/${database}/records/query" \\`,
             `    --data ${shell(JSON.stringify(body))}`].join("\n")],
         ["nacre", ["nacre record query", `--container ${container} --environment ${environment} --database ${database}`,
-            ...(zone && zone !== "*" ? [`--zone ${shell(zone)}`] : []),
+            ...(zone && zone !== "*" ? [`--zone ${shell(zone)}`] : []), ...(owner ? [`--owner ${owner}`] : []),
             ...(body.query.filterBy ?? []).map((filter) => `--filter ${shell(`${filter.fieldName ?? "*"} ${filter.comparator} ${filter.comparator === "NEAR"
                 ? `${filter.fieldValue.value.latitude},${filter.fieldValue.value.longitude},${filter.distance}`
                     : typeof filter.fieldValue.value === "object" || filter.fieldValue.type === "TIMESTAMP"
@@ -45,11 +47,12 @@ export function ofQuery(query) {
 export function ofRecord({ container, environment, database, record }) {
     const zone = record.zoneID?.zoneName;
     const isCustom = zone && zone !== "_defaultZone";
-    const body = { ...(isCustom ? { zoneID: { zoneName: zone } } : {}), records: [{ recordName: record.recordName }] };
+    const owner = database === "shared" ? record.zoneID?.ownerRecordName : undefined;
+    const body = { ...(isCustom ? { zoneID: { zoneName: zone, ownerRecordName: owner } } : {}), records: [{ recordName: record.recordName }] };
     return [
         ["Swift", [
             `let database = CKContainer(identifier: ${swift(container)}).${database}CloudDatabase`,
-            `let recordID = CKRecord.ID(recordName: ${swift(record.recordName)}${isCustom ? `, zoneID: CKRecordZone.ID(zoneName: ${swift(zone)})` : ""})`,
+            `let recordID = CKRecord.ID(recordName: ${swift(record.recordName)}${isCustom ? `, zoneID: ${swiftZone(zone, owner)}` : ""})`,
             "let record = try await database.record(for: recordID)"].join("\n")],
         ["JavaScript", [
             `const database = CloudKit.getContainer(${JSON.stringify(container)}).${database}CloudDatabase;`,
@@ -59,7 +62,7 @@ export function ofRecord({ container, environment, database, record }) {
             `    "$CLOUDKIT_SERVER_URL/database/1/${container}/${environment}/${database}/records/lookup" \\`,
             `    --data ${shell(JSON.stringify(body))}`].join("\n")],
         ["nacre", ["nacre record get", `--container ${container} --environment ${environment} --database ${database}`,
-            ...(isCustom ? [`--zone ${shell(zone)}`] : []), shell(record.recordName)].join(" \\\n    ")],
+            ...(isCustom ? [`--zone ${shell(zone)}`] : []), ...(owner ? [`--owner ${owner}`] : []), shell(record.recordName)].join(" \\\n    ")],
     ];
 }
 

@@ -9,10 +9,10 @@ enum DatabaseCommands {
 private enum DatabaseAsk {
     private static let operation = Argument("operation", "records/lookup, records/modify, zones/list or changes/zone.")
     private static let request = Argument("request", "The JSON of the request; - reads it from standard input.")
-    private static let database = Option.required("database", "db", oneOf: ["public", "private"], "The database.")
+    private static let database = Option.required("database", "db", oneOf: ["public", "private", "shared"], "The database.")
     private static let user = Option.value(
         "user", "user",
-        "The owner of the private database, or the user in whose name the public one is changed: an e-mail address or a user record name.")
+        "The user of the private or shared database, or in whose name the public one is changed: an e-mail address or a user record name.")
 
     static let command = Command(
         "ask", "Send a request of the Web Services API to any database, and print its answer.",

@@ -9,8 +9,8 @@ enum QueryCommands {
 /// `nacre query explain`
 enum QueryExplain {
     private static let request = Argument("request", "The JSON of a records/query, in place of --type.", isRequired: false)
-    private static let database = Option.required("database", "db", oneOf: ["public", "private"], "The database.")
-    private static let user = Option.value("user", "user", "Whose private database: an e-mail address or a user record name.")
+    private static let database = Option.required("database", "db", oneOf: ["public", "private", "shared"], "The database.")
+    private static let user = Option.value("user", "user", "Whose private or shared database: an e-mail address or a user record name.")
     private static let type = Option.value("type", "type", "The record type.")
     private static let filter = Option.value("filter", "filter", "A condition, such as 'stars >= 3'; several must all hold.")
     private static let sort = Option.value("sort", "sort", "A key of the order, such as 'title DESC'; the first counts most.")
@@ -25,7 +25,7 @@ enum QueryExplain {
             {"value": 1700000000000, "type": "TIMESTAMP"}. NEAR takes LATITUDE,LONGITUDE,METRES, and a search for words * as its field.
             """,
         arguments: [request],
-        options: [SharedOptions.container, SharedOptions.environment, database, user, type, filter, sort, zone, zoneWide]
+        options: [SharedOptions.container, SharedOptions.environment, database, user, type, filter, sort, zone, UserDatabase.owner, zoneWide]
             + AdminServer.options + [SharedOptions.json]
     ) { call in
         let asked = AdminMessages.NewExplanation(
@@ -38,7 +38,7 @@ enum QueryExplain {
 
     private static func json(_ call: Call) throws -> String {
         guard let body = call.arguments.first else { return String(decoding: try composed(call).json(), as: UTF8.self) }
-        if let option = [type, filter, sort, zone, zoneWide].first(where: call.isGiven) {
+        if let option = [type, filter, sort, zone, UserDatabase.owner, zoneWide].first(where: call.isGiven) {
             throw UsageError(.exclusive("<\(request.name)>", "--\(option.name)"), path: call.path)
         }
         return body
@@ -47,6 +47,7 @@ enum QueryExplain {
     private static func composed(_ call: Call) throws -> RecordsQueryRequest {
         let query = Query(
             recordType: try call.require(type), filters: try QueryText.filters(of: call, filter), sorts: try QueryText.sorts(of: call, sort))
-        return RecordsQueryRequest(query: query, zoneID: call.value(zone).map { ZoneID(zoneName: $0) }, zoneWide: call.has(zoneWide))
+        let zoneID = call.value(zone).map { ZoneID(zoneName: $0, ownerRecordName: call.value(UserDatabase.owner)) }
+        return RecordsQueryRequest(query: query, zoneID: zoneID, zoneWide: call.has(zoneWide))
     }
 }

@@ -13,7 +13,7 @@ import { here, href } from "../router.js";
 import { askToDestroy, commands, dialog, toast, toastError } from "../shell.js";
 import { firstRecord, ofQuery } from "../snippets.js";
 import { store } from "../store.js";
-import { button, code, copy, empty, field, iconButton, linkButton, number, plural, problem, progress, select, skeleton, tabbed,
+import { button, code, copy, elided, empty, field, iconButton, linkButton, number, plural, problem, progress, select, skeleton, tabbed,
     time } from "../ui.js";
 import { text } from "../values.js";
 
@@ -67,14 +67,17 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
     // MARK: State of the URL
 
     function read(query) {
-        const database = query.db === "private" ? "private" : "public";
+        const database = ["private", "shared"].includes(query.db) ? query.db : "public";
         const type = types.some((one) => one.name === query.type) ? query.type
             : (types.find((one) => one.fields.some((field) => field.name === "___recordID" && field.options.includes("QUERYABLE"))) ?? types[0]).name;
-        return { database, type, user: query.user ?? "", zone: query.zone ?? (database === "private" ? "*" : "_defaultZone"),
+        return { database, type, user: query.user ?? "", zone: query.zone ?? firstZone(database),
+            owner: database === "shared" ? query.owner : undefined,
             predicate: query.q ?? "", sort: query.sort ?? "", columns: query.cols ?? "", record: query.record, recordZone: query.rzone };
     }
-    const write = (state) => ({ db: state.database, user: state.database === "private" ? state.user : undefined,
-        zone: state.database === "private" ? state.zone : undefined, type: state.type,
+    const firstZone = (database) => ({ private: "*", shared: "" })[database] ?? "_defaultZone";
+    const isPublic = (state) => state.database === "public";
+    const write = (state) => ({ db: state.database, user: isPublic(state) ? undefined : state.user,
+        zone: isPublic(state) ? undefined : state.zone, owner: state.owner, type: state.type,
         q: state.predicate, sort: state.sort, cols: state.columns, record: state.record, rzone: state.record ? state.recordZone : undefined });
     const change = (changes) => route.go(write({ ...now, record: undefined, ...changes }));
     const recordLink = (record, zone) => href("records", write({ ...now, record, recordZone: zone }), route.place);
@@ -120,15 +123,16 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
     }
 
     function drawToolbar() {
-        const zonePicker = now.database === "private" && h("label", { class: "picker" }, h("span", {}, "Zone"), zoneField());
+        const zonePicker = !isPublic(now) && h("label", { class: "picker" }, h("span", {}, "Zone"), zoneField());
         put(toolbar,
             h("form", { class: "toolbar", onsubmit: (event) => event.preventDefault() },
-                h("div", { class: "segmented", role: "group", "aria-label": "Database" }, ["public", "private"].map((database) => h("button", {
-                    type: "button", "aria-pressed": String(now.database === database),
-                        onclick: () => change({ database, zone: database === "private" ? "*" : "_defaultZone" }),
-                }, database === "public" ? "Public" : "Private"))),
-                now.database === "private" && h("label", { class: "picker" }, h("span", { class: "sr" }, "User"), userInput({
-                    value: now.user, onchange: (event) => change({ user: event.target.value.trim(), zone: "*" }) }, { signal: route.signal })),
+                h("div", { class: "segmented", role: "group", "aria-label": "Database" }, [["public", "Public"], ["private", "Private"],
+                    ["shared", "Shared"]].map(([database, title]) => h("button", { type: "button", "aria-pressed": String(now.database === database),
+                        title: database === "shared" ? "What others share with a user, as the user sees it" : null,
+                        onclick: () => change({ database, zone: firstZone(database), owner: undefined }) }, title))),
+                !isPublic(now) && h("label", { class: "picker" }, h("span", { class: "sr" }, "User"), userInput({
+                    value: now.user, onchange: (event) => change({ user: event.target.value.trim(),
+                        zone: firstZone(now.database), owner: undefined }) }, { signal: route.signal })),
                 zonePicker,
                 h("label", { class: "picker" }, h("span", {}, "Type"),
                     select(types.map((type) => type.name), now.type, (type) => change({ type, sort: "", columns: "", predicate: "" }))),
@@ -149,11 +153,20 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         if (!canListZones || !now.user) return h("input", { type: "text", value: now.zone === "*" ? "" : now.zone,
             placeholder: "all zones", autocomplete: "off", spellcheck: "false",
             onchange: (event) => change({ zone: event.target.value.trim() || "*" }) });
-        const made = select([["*", "All zones"], ...(now.zone === "*" ? [] : [now.zone])], now.zone, (zone) => change({ zone }));
+        const isShared = now.database === "shared";
+        // A name has no line feed: a zone that is shared is told by its name and its owner.
+        const value = (zone, owner) => (isShared ? `${zone}\n${owner}` : zone);
+        const chosen = value(now.zone, now.owner);
+        const first = isShared ? [] : [["*", "All zones"]];
+        const made = select([...first, ...(["*", ""].includes(now.zone) ? [] : [[chosen, now.zone]])], chosen, (picked) => {
+            const [zone, owner] = picked.split("\n");
+            change({ zone, owner });
+        });
         if (looked.has(now.user)) listZones(of, { signal: route.signal }).then((found) => {
-            put(made, [["*", "All zones"], ...found.map((zone) => [zone.zoneID.zoneName, zone.zoneID.zoneName])].map(([value,
-                title]) => h("option", { value }, title)));
-            made.value = now.zone;
+            put(made, [...first, ...found.map(({ zoneID }) => [value(zoneID.zoneName, zoneID.ownerRecordName),
+                isShared ? `${zoneID.zoneName} of ${elided(zoneID.ownerRecordName, 14)}` : zoneID.zoneName])].map(([one, title]) => h("option",
+                { value: one }, title)));
+            made.value = chosen;
         }, () => {});
         return made;
     }
@@ -375,7 +388,7 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
 
     function makeBody() {
         return makeRequest({ type: now.type, conditions: parse(now.predicate), sort: now.sort,
-            zone: now.database === "private" ? now.zone : undefined, fields: fieldsNow(), limit: PAGE, marker });
+            zone: isPublic(now) ? undefined : now.zone, owner: now.owner, fields: fieldsNow(), limit: PAGE, marker });
     }
 
     async function more() {
@@ -411,15 +424,18 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         list.clearSelection();
         list.setRows(rows, true);
         put(notice);
-        if (now.database === "private" && !now.user) return show(empty("Whose private database?",
+        if (!isPublic(now) && !now.user) return show(empty(now.database === "private" ? "Whose private database?" : "Shared with whom?",
             "Give an e-mail address or a user record name above. Each look is written to the audit log.", [], []));
-        if (now.database === "private" && !looked.has(now.user)) {
-            return show(empty(`The private data of ${now.user}`,
-                "Nobody but the user and their apps reads these records otherwise. The audit log says that you did, and when.", [], [
+        if (!isPublic(now) && !looked.has(now.user)) {
+            const [title, readers] = now.database === "private" ? [`The private data of ${now.user}`, "the user and their apps"]
+                : [`What others share with ${now.user}`, "those who take part in a share"];
+            return show(empty(title, `Nobody but ${readers} reads these records otherwise. The audit log says that you did, and when.`, [], [
                 button("Look", () => { looked.add(now.user); drawToolbar(); find().then(showRecord); }, { kind: "main", symbol: "eye" }),
                     linkButton("Audit log", href("audit"), {})]));
         }
         put(place, h("div", { class: "pad" }, skeleton(9)));
+        // A query of a shared database names its zone.
+        if (now.database === "shared" && !now.zone) return firstShared(mine);
         const start = performance.now();
         try {
             withoutIndexes = false;
@@ -455,6 +471,22 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
             show(refusal(error));
         }
         return undefined;
+    }
+
+    async function firstShared(mine) {
+        try {
+            const [first] = await listZones(of, { signal: mine.signal });
+            if (mine !== controller) return undefined;
+            if (!first) return show(empty(`Nobody shares a zone with ${now.user}`, "A shared zone is here once the user has accepted its share.",
+                [], [linkButton("Shares of a user", here("shares"))]));
+            now = { ...now, zone: first.zoneID.zoneName, owner: first.zoneID.ownerRecordName };
+            of = { ...of, owner: now.owner };
+            route.replace(write(now));
+            drawToolbar();
+            return find();
+        } catch (error) {
+            return error.name === "AbortError" || mine !== controller ? undefined : show(problem(error));
+        }
     }
 
     function show(node) {
@@ -590,7 +622,7 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         view.classList.add("has-panel");
         panel = openRecord(side, {
             ...what, of, schema, canModify, type: typeNow(), zone: what.zone ?? (now.zone === "*" ? "_defaultZone" : now.zone),
-                link: recordLink, signal: route.signal, isPrivate: now.database === "private",
+                link: recordLink, signal: route.signal, isPrivate: now.database === "private", isPublic: isPublic(now),
             onclose: () => (now.record ? route.go(write({ ...now, record: undefined })) : (closePanel(), list.element.focus())),
             onsaved: (record) => {
                 const at = rows.findIndex((one) => keyOf(one) === keyOf(record));
@@ -615,7 +647,7 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
             list.setCurrent(undefined);
             return;
         }
-        if (now.database === "private" && !looked.has(now.user)) return;
+        if (!isPublic(now) && !looked.has(now.user)) return;
         const zone = now.recordZone ?? "_defaultZone";
         list.setCurrent(`${zone}\n${now.record}`);
         panelOf({ name: now.record, zone, known: rows.find((one) => keyOf(one) === `${zone}\n${now.record}`) });
@@ -624,8 +656,8 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
     async function update(next) {
         const before = now;
         now = read(next.query);
-        of = { ...route.place, database: now.database, user: now.user };
-        const isSame = ["database", "user", "zone", "type", "predicate", "sort"].every((name) => before[name] === now[name]);
+        of = { ...route.place, database: now.database, user: now.user, owner: now.owner };
+        const isSame = ["database", "user", "zone", "owner", "type", "predicate", "sort"].every((name) => before[name] === now[name]);
         if (!isSame) {
             input.value = now.predicate;
             drawToolbar();

@@ -8,6 +8,9 @@ import { here } from "../router.js";
 import { askToDestroy, toast, toastError } from "../shell.js";
 import { badge, button, card, copy, empty, field, header, id, iconButton, load, plural, problem, skeleton, table, time } from "../ui.js";
 
+const keyOf = (zone, owner, isShared) => (isShared ? `${zone}\n${owner}` : zone);
+const named = ({ zoneID }, isShared) => ({ zone: zoneID.zoneName, owner: isShared ? zoneID.ownerRecordName : undefined });
+
 export default {
     async render(view, route) {
         const [canList, canFollow] = await Promise.all([has("zones/list"), has("zones/changes")]);
@@ -20,27 +23,33 @@ export default {
             h("div", { class: "stack" }, list, feed));
 
         function update({ query }) {
-            put(form, lookForm(query, (asked) => route.go(asked), route));
-            const of = { ...route.place, database: "private", user: query.user };
+            const db = query.db ?? "private";
+            const isShared = db === "shared";
+            put(form, lookForm({ ...query, db, databases: [["private", "private"], ["shared", "shared with them"]] },
+                (asked) => route.go(asked), route));
+            const of = { ...route.place, database: db, user: query.user, owner: query.owner };
             if (!query.user) drawn = "";
             if (!query.user || !query.zone) put(feed);
             if (!query.user) return put(list, empty("Whose zones?", "Name the owner of the private database.", [
                 ["Swift", "let zone = CKRecordZone(zoneName: \"Notes\")\ntry await container.privateCloudDatabase.save(zone)"],
                     ["nacre", "eval \"$(nacre env)\"\nnacre zone list\nnacre zone changes --zone Notes"]]));
-            if (drawn !== query.user) {
-                drawn = query.user;
+            if (drawn !== `${db} ${query.user}`) {
+                drawn = `${db} ${query.user}`;
                 if (canList) load(list, () => listZones(of, { signal: route.signal }), (zones) => table({
-                    label: `Zones of ${query.user}`, rows: zones, key: (zone) => zone.zoneID.zoneName, current: query.zone,
-                        onopen: (zone) => route.go({ user: query.user, zone: zone.zoneID.zoneName }), columns: [
+                    label: `Zones of ${query.user}`, rows: zones, key: (zone) => keyOf(zone.zoneID.zoneName, zone.zoneID.ownerRecordName, isShared),
+                        current: query.zone && keyOf(query.zone, query.owner, isShared), empty: empty("No zones",
+                        `Nobody shares a zone with ${query.user} here.`),
+                        onopen: (zone) => route.go({ user: query.user, db, ...named(zone, isShared) }), columns: [
                         { title: "Zone", render: (zone) => h("span", { class: "mono" }, zone.zoneID.zoneName) },
                             { title: "Kind", render: (zone) => badge(zone.zoneID.zoneType === "DEFAULT_ZONE" ? "default" : "custom",
                             zone.zoneID.zoneType === "DEFAULT_ZONE" ? "" : "accent") },
+                        ...(isShared ? [{ title: "Owner", render: (zone) => id(zone.zoneID.ownerRecordName, 16) }] : []),
                         { title: "Saves", render: (zone) => (zone.atomic ? "all or nothing" : "each by itself") },
                             { title: "Change token", render: (zone) => zone.syncToken ? id(zone.syncToken, 24)
                             : h("span", { class: "faint" }, "no feed") },
                         { title: "Do", render: (zone) => h("span", { class: "row" },
-                            h("a", { href: here("records", { db: "private", user: query.user, zone: zone.zoneID.zoneName }) }, "Records"),
-                            zone.zoneID.zoneType !== "DEFAULT_ZONE" && iconButton("trash-2", `Purge ${zone.zoneID.zoneName}`,
+                            h("a", { href: here("records", { db, user: query.user, ...named(zone, isShared) }) }, "Records"),
+                            !isShared && zone.zoneID.zoneType !== "DEFAULT_ZONE" && iconButton("trash-2", `Purge ${zone.zoneID.zoneName}`,
                                 () => purge(query.user, zone.zoneID.zoneName))) }],
                 }));
                 else put(list, purgeForm(query.user));
@@ -77,10 +86,11 @@ export default {
                 autocomplete: "off", "aria-label": "Change token" });
             const foot = h("div", { class: "row" });
             const count = h("span", { class: "soft" });
+            const asked = { db: of.database, user: of.user, zone, owner: of.owner };
             let token = since;
             let rows = 0;
             put(feed, card(`Feed of ${zone}`, h("form", { class: "form-row", onsubmit: (event) => { event.preventDefault();
-                route.go({ user: of.user, zone, since: from.value.trim() }); } }, field("After the token", from),
+                route.go({ ...asked, since: from.value.trim() }); } }, field("After the token", from),
                 button("Follow", undefined, { type: "submit", kind: "main" })),
                 h("div", { class: "table-wrap", tabindex: "0", role: "region", "aria-label": "Changes" },
                     h("table", {}, h("thead", {}, h("tr", {}, ["Change", "Type", "Record", "Change tag", "When",
@@ -95,7 +105,7 @@ export default {
                         h("td", {}, record.deleted ? badge("deleted", "bad") : badge("saved", "good")), h("td", {}, record.recordType ?? ""),
                         h("td", {}, record.deleted ? h("span", { class: "mono" }, record.recordName)
                             : h("a", { class: "mono", href: here("records",
-                            { db: "private", user: of.user, zone, type: record.recordType, record: record.recordName, rzone: zone }) },
+                            { ...asked, type: record.recordType, record: record.recordName, rzone: zone }) },
                             record.recordName)),
                         h("td", { class: "mono" }, record.recordChangeTag ?? ""), h("td", {}, time(record.modified?.timestamp)),
                             h("td", {}, id(record.modified?.userRecordName)))));
@@ -103,7 +113,7 @@ export default {
                     put(foot, count, page.moreComing ? button("Next page", more)
                         : h("span", { class: "soft" }, "This is the end of the feed, for now."),
                         button("Copy the token", (event) => copy(token, event.currentTarget), { symbol: "copy", kind: "quiet" }),
-                            button("From here on", () => route.go({ user: of.user, zone, since: token }), { kind: "quiet", symbol: "arrow-right" }));
+                            button("From here on", () => route.go({ ...asked, since: token }), { kind: "quiet", symbol: "arrow-right" }));
                 } catch (error) {
                     if (error.name !== "AbortError") put(foot, problem(error));
                 }
