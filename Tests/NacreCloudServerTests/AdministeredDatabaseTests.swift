@@ -1,12 +1,17 @@
 import Foundation
+import NacreCloudContainer
+import NacreCloudStorage
+import NacreHTTPServer
 import Testing
+
+@testable import NacreCloudServer
 
 /// Tests of an administrator's requests to the databases of users.
 struct AdministeredDatabaseTests {
     /// A server whose container has a type without an index.
     private static func scene() async throws -> AdministeredServer {
         let scene = try await AdministeredServer()
-        let text = "DEFINE SCHEMA RECORD TYPE Users (roles LIST<INT64>); RECORD TYPE Note (text STRING);"
+        let text = "DEFINE SCHEMA RECORD TYPE Users (roles LIST<INT64>); RECORD TYPE Note (text STRING, file ASSET);"
         let body = #"{"container":"\#(TestServer.container)","text":"\#(text)","isDryRun":false}"#
         let imported = await scene.administrate("POST", "/admin/1/schema/import", body)
         #expect(imported.status == 200, "\(imported.text)")
@@ -106,5 +111,63 @@ struct AdministeredDatabaseTests {
         #expect(change.answer.at("records[0].serverErrorCode")?.text == "ACCESS_DENIED", "\(change)")
         let stranger = try await Self.ask(scene, "zones/list", "shared", "ada@example.com", "{}")
         #expect(stranger.answer["zones"]?.count == 0, "\(stranger)")
+    }
+
+    // MARK: Files
+
+    /// Saves a file into a note of Ada's private database, as her app does.
+    private static func save(_ bytes: [UInt8], in record: String, _ scene: AdministeredServer) async throws {
+        let token = #"{"recordName":"\#(record)","recordType":"Note","fieldName":"file"}"#
+        let asked = try await app(scene, as: "ada", "private/assets/upload", #"{"tokens":[\#(token)]}"#)
+        let url = try #require(asked.at("tokens[0].url")?.text, "\(asked)")
+        let path = url[(try #require(url.firstRange(of: AssetLinks.uploadPath))).lowerBound...]
+        let sent = await scene.server.respond(Question(method: "POST", target: String(path), body: bytes))
+        let asset = sent.text.dropFirst(#"{"singleFile":"#.count).dropLast()
+        let record = #""recordName":"\#(record)","recordType":"Note","fields":{"file":{"value":\#(asset)}}"#
+        let saved = try await app(scene, as: "ada", "private/records/modify", Body.modify("create", record))
+        #expect(saved.at("records[0].serverErrorCode") == nil, "\(saved)")
+    }
+
+    /// Asks for the file of a note in a user's private database.
+    private static func content(
+        _ scene: AdministeredServer, _ record: String, of user: String = "ada@example.com", more: String = ""
+    ) async throws -> (answer: Answer, bytes: [UInt8]) {
+        let place = #""container":"\#(TestServer.container)","environment":"development","database":"private","user":"\#(user)""#
+        let body = #"{\#(place),"record":"\#(record)","field":"file"\#(more)}"#
+        let headers = ["Authorization": "Bearer \(AdministeredServer.token)"]
+        let response = await scene.admin.respond(
+            to: Question(method: "POST", target: "/admin/1/assets/content", headers: headers, body: Array(body.utf8)).inProcess)
+        return (Answer(response), try await response.body.collect())
+    }
+
+    @Test func `an administrator reads the file of any record, as an image only if its bytes are one, and the audit log has it`() async throws {
+        let scene = try await Self.scene()
+        let image = [0x89] + Array("PNG\r\n".utf8) + [0x1a, 0x0a] + someBytes(300_000)
+        let page = Array("<script>alert(1)</script>".utf8)
+        try await Self.save(image, in: "image", scene)
+        try await Self.save(page, in: "page", scene)
+        let shown = try await Self.content(scene, "image")
+        #expect(shown.answer.status == 200 && shown.bytes == image)
+        #expect(shown.answer.header("Content-Type") == "image/png" && shown.answer.header("Content-Disposition") == nil)
+        let saved = try await Self.content(scene, "page")
+        #expect(saved.answer.status == 200 && saved.bytes == page)
+        #expect(saved.answer.header("Content-Type") == "application/octet-stream" && saved.answer.header("Content-Disposition") == "attachment")
+        for answer in [shown.answer, saved.answer] {
+            #expect(answer.header("X-Content-Type-Options") == "nosniff" && answer.header("Cross-Origin-Resource-Policy") == "same-origin")
+        }
+        #expect(try await Self.content(scene, "nothing").answer.status == 404)
+        #expect(try await Self.content(scene, "image", of: "bob@example.com").answer.status == 404)
+        for index in ["1", "-1"] { #expect(try await Self.content(scene, "image", more: #","index":\#(index)"#).answer.status == 404) }
+        let log = await scene.administrate("GET", "/admin/1/audit").json
+        #expect(log?["entries"]?.count == 7, "the schema and six looks")
+        #expect(log?.at("entries[0].subject.record")?.text == "image" && log?.at("entries[0].subject.user")?.text == "ada@example.com")
+    }
+
+    @Test(arguments: [
+        ("ffd8ffe0", ImageType?.some(.jpeg)), ("89504e470d0a1a0a", .png), ("474946383961", .gif), ("524946460000000057454250", .webp),
+        ("89504e47", nil), ("5249464600000000415649", nil), ("3c737667", nil), ("", nil),
+    ])
+    func `an image is told by its first bytes`(_ digits: String, _ type: ImageType?) throws {
+        #expect(ImageType(try #require(HexText.decode(digits))) == type)
     }
 }

@@ -392,6 +392,13 @@ struct AdminClient {
         try read(AdminMessages.DatabaseAnswer.self, try await web.send("POST", operation.path, bearer: token, body: asked))
     }
 
+    /// Writes the file in a field of a record into a file here.
+    func download(_ asked: AdminMessages.NewAssetContent, into file: String) async throws {
+        let body = [UInt8](try JSONEncoder().encode(asked))
+        let answer = try await web.send("/admin/1/assets/content", bearer: token, json: body, into: file)
+        guard answer.status == 200 else { throw Self.failure(answer) }
+    }
+
     /// Timeout of one part of a check: the engine looks at a whole table at once, before its rows.
     private static let checkPatience: Duration = .seconds(3600)
 

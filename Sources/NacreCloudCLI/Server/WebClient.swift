@@ -38,12 +38,29 @@ struct WebClient {
         _ method: String, _ path: String, bearer: String?, json: [UInt8]?, patience: Duration = Self.patience
     ) async throws -> Answer {
         var request = HTTPClient.Request(method, url + path, idleTimeout: patience, totalTimeout: patience)
-        if let bearer { request.headers.append(.init("Authorization", "Bearer \(bearer)")) }
-        if let json {
-            request.body = .bytes(json)
-            request.headers.append(.init("Content-Type", "application/json"))
-        }
+        request.add(bearer: bearer, json: json)
         return try await send(request)
+    }
+
+    /// Sends a body, and writes the answer's bytes into a file, which has its name once it is whole.
+    /// - Throws: `CommandFailure`, also where the file cannot be written.
+    func send(_ path: String, bearer: String, json: [UInt8], into file: String) async throws -> Answer {
+        var request = HTTPClient.Request("POST", url + path, idleTimeout: Self.patience, totalTimeout: Self.patienceForFiles)
+        request.add(bearer: bearer, json: json)
+        let download: HTTPClient.FileDownload
+        do {
+            download = try HTTPClient.FileDownload(path: file, bytesMax: .max)
+        } catch {
+            throw CommandFailure(.failure, "\(file).part cannot be made", remedy: "Name a file in a folder where you may write.")
+        }
+        let answer = try await send(request, into: download)
+        guard answer.status == 200 else { return answer }
+        do {
+            try await download.finish()
+        } catch {
+            throw CommandFailure(.failure, "\(file) cannot be written", remedy: "Name a file in a folder where you may write.")
+        }
+        return answer
     }
 
     /// Total timeout of a file's upload; without progress `patience` ends it.
@@ -63,11 +80,12 @@ struct WebClient {
         return try await send(request)
     }
 
-    private func send(_ request: HTTPClient.Request) async throws -> Answer {
+    /// - Parameter download: takes the body of an answer that refuses nothing; nil: every body is in memory.
+    private func send(_ request: HTTPClient.Request, into download: HTTPClient.FileDownload? = nil) async throws -> Answer {
         var request = request
         request.headers.append(.init("User-Agent", "nacre/\(ServerVersion.current)"))
         do {
-            let answer = try await Self.client.send(request)
+            let answer = if let download { try await Self.client.fetch(request, into: download) } else { try await Self.client.send(request) }
             return Answer(status: answer.status, body: Data(answer.body), remedy: answer.head["x-nacre-remedy"])
         } catch {
             throw failure(error.cause)
@@ -108,5 +126,14 @@ struct WebClient {
         case .timedOut: "it took too long"
         default: "the connection was lost"
         }
+    }
+}
+
+extension HTTPClient.Request {
+    fileprivate mutating func add(bearer: String?, json: [UInt8]?) {
+        if let bearer { headers.append(.init("Authorization", "Bearer \(bearer)")) }
+        guard let json else { return }
+        body = .bytes(json)
+        headers.append(.init("Content-Type", "application/json"))
     }
 }

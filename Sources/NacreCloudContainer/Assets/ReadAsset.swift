@@ -3,6 +3,19 @@ package import NacreCloudStorage
 package import NacreCloudWire
 import NacreLocks
 
+/// A file in a field of a record.
+package struct AssetPlace: Hashable, Sendable {
+    package var zoneID: ZoneID
+    package var recordName: String
+    package var fieldName: String
+    /// The file's place in a list of files, from 0 on.
+    package var index: Int
+
+    package init(zoneID: ZoneID, recordName: String, fieldName: String, index: Int = 0) {
+        (self.zoneID, self.recordName, self.fieldName, self.index) = (zoneID, recordName, fieldName, index)
+    }
+}
+
 /// The bytes of an asset that its caller may read.
 package struct AssetContent: Sendable {
     package let size: Int64
@@ -149,13 +162,29 @@ extension Cloud {
     /// - Throws: `ServerError` where the asset is gone or damaged, or the caller may not read it.
     package func content(of permit: DownloadPermit, in target: DatabaseTarget, by caller: Caller) async throws -> AssetContent {
         let database = try await database(of: permit, in: target, by: caller)
+        return try await content(in: database, zone: .defaultZone) { _, _ in permit.asset }
+    }
+
+    /// Returns the bytes of a record's file, for a caller who may read the record. Costs a call of the store more than
+    /// a download by URL.
+    /// - Throws: `ServerError` where the record or the file does not exist or is damaged, or the caller may not read it.
+    package func content(at place: AssetPlace, in target: DatabaseTarget, by caller: Caller) async throws -> AssetContent {
+        let database = try await database(holding: place.zoneID, target, for: .read, by: caller)
+        return try await content(in: database, zone: place.zoneID) { try $1.asset(at: place, of: $0) }
+    }
+
+    /// Returns the bytes of the asset that `find` names, on the snapshot that is asked who may read it.
+    private func content(
+        in database: CallerDatabase, zone: ZoneID, _ find: @escaping @Sendable (CallerDatabase, any ReadTransaction) throws -> AssetID
+    ) async throws -> AssetContent {
         let storage = try assetStorage()
-        let found = try await read(database, zone: .defaultZone) { database, transaction in
-            try transaction.asset(permit.asset, of: database)
+        let (id, found) = try await read(database, zone: zone) { database, transaction in
+            let id = try find(database, transaction)
+            return (id, try transaction.asset(id, of: database))
         }
         switch found {
         case .refused(let fault): throw fault
-        case .damaged(let error, let place): throw damaged(error, at: place, of: permit.asset, in: database.key)
+        case .damaged(let error, let place): throw damaged(error, at: place, of: id, in: database.key)
         case .there(let asset, let inline):
             // The bytes are read after the request's own task, and their errors count as the request's.
             let meter = WorkMeter.current
@@ -205,6 +234,20 @@ private enum FoundAsset: Sendable {
 }
 
 extension ReadTransaction {
+    /// Finds the asset in a field of a record that the caller may read.
+    /// - Throws: the error that a lookup of the record has; `NOT_FOUND` where the field has no such file.
+    fileprivate func asset(at place: AssetPlace, of database: CallerDatabase) throws -> AssetID {
+        guard let zone = try database.zone(place.zoneID).find(self), let row = try records(in: zone.address, named: [place.recordName]).first
+        else { throw ServerError.recordNotFound }
+        let record = StoredRecord(row, in: zone.address, only: FieldNames([place.fieldName]))
+        if case .failure(_, let fault) = zone.showing.result(record, named: place.recordName, keys: [place.fieldName]) { throw fault }
+        let assets = record.content.fields[place.fieldName]?.assets ?? []
+        guard assets.indices.contains(place.index), let id = assets[place.index].receipt.flatMap(AssetID.init(key:)) else {
+            throw ServerError.noFile(place.fieldName)
+        }
+        return id
+    }
+
     /// Finds an asset of a record that the caller may read.
     fileprivate func asset(_ id: AssetID, of database: CallerDatabase) throws -> FoundAsset {
         let asset: StoredAsset
@@ -240,6 +283,12 @@ extension ReadTransaction {
 }
 
 extension ServerError {
+    static func noFile(_ field: String) -> ServerError {
+        ServerError(
+            .notFound, "the record has no such file", native: .assetNotAvailable, field: field,
+            remedy: "Name a field with a file; in a list of files, index counts from 0 on.")
+    }
+
     static let unknownDownload = ServerError(
         .notFound, "there is no such asset", native: .assetNotAvailable,
         remedy: "Fetch the record again: its asset was replaced or deleted, or the URL is not as it was answered.")

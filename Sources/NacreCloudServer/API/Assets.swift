@@ -114,7 +114,7 @@ extension API {
     /// Sends the bytes as a file of an unknown kind, so that a browser saves it and never shows it. The rates are
     /// charged as the bytes go out.
     private func response(of content: AssetContent, named name: String, to call: Call) async throws -> HTTPResponse {
-        try call.request.ledger.takeAnswer(Int(clamping: min(content.size, Int64(content.bytesInMemory + ServerLimits.bufferedBytesMax))))
+        try call.request.ledger.takeAnswer(content.answerBytes)
         var response = HTTPResponse()
         response.mayCompress = false
         response.headers["Content-Type"] = "application/octet-stream"
@@ -167,6 +167,11 @@ extension API {
         }
         return "attachment; filename=\"\(String(decoding: plain.prefix(255), as: UTF8.self))\""
     }
+}
+
+extension AssetContent {
+    /// Bytes of memory that an answer with the content takes at a time.
+    var answerBytes: Int { Int(clamping: min(size, Int64(bytesInMemory + ServerLimits.bufferedBytesMax))) }
 }
 
 extension UploadPermit {

@@ -78,7 +78,7 @@ final class AuditedRequest: Sendable {
     private static let fields: Set = [
         "after", "all", "app", "appName", "by", "container", "containerRate", "database", "email", "environment", "fallback", "familyName", "field",
         "fields",
-        "givenName", "graceSeconds", "id",
+        "givenName", "graceSeconds", "id", "index",
         "isAdministrator", "isDryRun", "isNow", "isPrivate", "justInTime", "keyID", "kind", "lifeSeconds", "name", "newEmail", "operation", "options",
         "origins",
         "owner",

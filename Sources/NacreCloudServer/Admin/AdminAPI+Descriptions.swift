@@ -158,6 +158,11 @@ extension AdminAPI {
         post("records/modify", "Schemas", "Saves and deletes records.", Messages.NewDatabaseRequest.self, Messages.DatabaseAnswer.self),
         post("zones/list", "Schemas", "The zones of a database.", Messages.NewDatabaseRequest.self, Messages.DatabaseAnswer.self),
         post("zones/changes", "Schemas", "The feed of a zone.", Messages.NewDatabaseRequest.self, Messages.DatabaseAnswer.self),
+        // An image has its own type.
+        EndpointDescription(
+            method: .post, pattern: "/admin/1/assets/content", summary: "The file in a field of a record.", group: "Schemas",
+            credentials: [[.adminToken]], body: MessageSchema.of(Messages.NewAssetContent.self, isClosed: false),
+            answers: [.init(status: 200, type: "*/*")], errors: errors),
     ]
 
     private static let ofRoles = [

@@ -1,6 +1,32 @@
 import NacreCloudContainer
 
 extension AdminMessages {
+    /// `POST /admin/1/assets/content`: the file in a field of a record.
+    package struct NewAssetContent: Codable, Hashable, Sendable {
+        package var container: String
+        package var environment: String
+        /// public, private or shared.
+        package var database: String
+        /// The user whose private or shared database it is: an e-mail address or a user record name.
+        package var user: String?
+        /// nil: the default zone.
+        package var zone: String?
+        /// The owner of a zone that is shared with the user, by user record name.
+        package var owner: String?
+        package var record: String
+        package var field: String
+        /// The file's place in a list of files, from 0 on; nil: the first one.
+        package var index: Int?
+
+        package init(
+            container: String, environment: String, database: String, user: String?, zone: String?, owner: String?, record: String, field: String,
+            index: Int?
+        ) {
+            (self.container, self.environment, self.database, self.user) = (container, environment, database, user)
+            (self.zone, self.owner, self.record, self.field, self.index) = (zone, owner, record, field, index)
+        }
+    }
+
     /// `POST /admin/1/assets/verify`: the next part of a check of all assets.
     package struct NewAssetVerification: Codable, Hashable, Sendable {
         /// The `next` of the previous part; nil for the first.

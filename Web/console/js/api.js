@@ -11,7 +11,7 @@ export class APIError extends Error {
 /// Called when a session has ended; the shell sets it.
 export const session = { onEnd: () => {} };
 
-async function ask(method, path, { query, body, signal, key } = {}) {
+async function ask(method, path, { query, body, signal, key, isFile } = {}) {
     const url = new URL("../admin/1/" + path, document.baseURI);
     for (const [name, value] of Object.entries(query ?? {})) {
         for (const one of [value].flat()) if (one !== undefined && one !== null && one !== "") url.searchParams.append(name, one);
@@ -26,6 +26,7 @@ async function ask(method, path, { query, body, signal, key } = {}) {
         if (error.name === "AbortError") throw error;
         throw new APIError({ status: 0, code: "NETWORK", detail: "The server does not answer.", remedy: "See whether it runs: nacre status." });
     }
+    if (isFile && answer.ok) return answer;
     const isJSON = /json/.test(answer.headers.get("Content-Type") ?? "");
     const message = isJSON ? await answer.json().catch(() => ({})) : await answer.text();
     if (answer.ok) return message;
@@ -37,6 +38,8 @@ async function ask(method, path, { query, body, signal, key } = {}) {
 export const api = {
     get: (path, query, options) => ask("GET", path, { ...options, query }),
     post: (path, body, options) => ask("POST", path, { ...options, body: body ?? {} }),
+    /// The answer itself, whose body is a file.
+    file: (path, body, options) => ask("POST", path, { ...options, body, isFile: true }),
     delete: (path, options) => ask("DELETE", path, options),
 
     /// All pages of a list, up to `most` elements: `{ list, isWhole }`.

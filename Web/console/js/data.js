@@ -32,6 +32,9 @@ export async function modify(of, operations, zone, options) {
     return JSON.parse((await api.post("records/modify", { ...place(of), ...user, request: JSON.stringify(request) }, options)).answer).records;
 }
 
+/// The answer with the bytes of a file of a record; `at` is `{ zone, record, field, index }`.
+export const file = (of, at, options) => api.file("assets/content", { ...place(of), owner: of.owner, ...at }, options);
+
 export async function zones(of, options) {
     return JSON.parse((await api.post("zones/list", { ...place(of), request: "{}" }, options)).answer).zones;
 }

@@ -4,6 +4,7 @@ import { authorLine, withAuthor } from "./author.js";
 import { inOrder, wireType } from "./ckdb.js";
 import { isAsked, lookup, modify } from "./data.js";
 import { h, put } from "./dom.js";
+import { fileView } from "./files.js";
 import { here } from "./router.js";
 import { askToDestroy, dialog, toast, toastError } from "./shell.js";
 import { ofRecord } from "./snippets.js";
@@ -52,7 +53,8 @@ export function openRecord(place, what) {
                 const held = record.fields?.[name];
                 return h("div", {}, h("dt", {}, name, h("span", { class: "faint" }, definition
                     ? wireType(definition).toLowerCase().replace("_list", " list") : held?.type)),
-                    h("dd", {}, full(held, (name, target) => what.link(name, target ?? zone))));
+                    h("dd", {}, full(held, (name, target) => what.link(name, target ?? zone), (asset, index) => fileView(what.of,
+                        { zone, record: record.recordName, field: name, index }, asset, { signal: controller.signal }))));
             }))],
             ["About", () => pairs([
                 ["Zone", zone], ["Owner", record.zoneID?.ownerRecordName && id(record.zoneID.ownerRecordName)],

@@ -27,8 +27,8 @@ const degrees = (value) => (Math.round(value * 1e5) / 1e5).toString();
 
 // MARK: In full
 
-/// A value in full. `openReference(recordName, zone)` makes a link's target.
-export function full(held, openReference) {
+/// A value in full. `openReference(recordName, zone)` makes a link's target, and `showFile(asset, index)` what is shown of a file.
+export function full(held, openReference, showFile) {
     if (!held || held.value === null || held.value === undefined) return h("span", { class: "faint" }, "none");
     const { value, type = "" } = held;
     if (held.isEncrypted) return h("span", { class: "sealed" }, icon("lock"),
@@ -39,7 +39,8 @@ export function full(held, openReference) {
         const one = type.replace(/_LIST$/, "");
         if (one === "LOCATION") return [map(value), value.map((place) => h("div", { class: "mono" }, text({ value: place, type: one })))];
         if (one === "STRING") return h("div", { class: "chips" }, value.map((item) => h("span", { class: "item" }, item)));
-        return h("ol", { class: "values" }, value.map((item) => h("li", {}, full({ value: item, type: one }, openReference))));
+        return h("ol", { class: "values" }, value.map((item, index) => h("li", {}, full({ value: item, type: one }, openReference,
+            showFile && ((asset) => showFile(asset, index))))));
     }
     switch (type) {
         case "TIMESTAMP": return h("span", {}, absolute(value), " ", h("span", { class: "faint" }, time(value)));
@@ -49,9 +50,7 @@ export function full(held, openReference) {
             value.recordName),
             value.action && value.action !== "NONE" && badge(value.action === "DELETE_SELF" ? "deletes with it"
                 : value.action.toLowerCase().replaceAll("_", " ")));
-        case "ASSETID": case "ASSET": return h("span", { class: "row" }, icon("file"), bytes(value.size),
-            /^https?:/.test(value.downloadURL) && h("a", { href: value.downloadURL.replace("${f}", "file"), target: "_blank",
-                rel: "noopener noreferrer" }, "Download"), value.fileChecksum && id(value.fileChecksum, 16));
+        case "ASSETID": case "ASSET": return showFile ? showFile(value) : h("span", { class: "row" }, icon("file"), bytes(value.size));
         case "BYTES": return h("span", { class: "mono" }, `${bytes(sealedBytes(value))}: `, id(String(value), 40));
         case "STRING": return h("span", { class: "text" }, value);
         default: return h("span", { class: "mono" }, String(value));

@@ -5,6 +5,7 @@ import { withAuthor } from "../author.js";
 import { inOrder } from "../ckdb.js";
 import { has, isAsked, modify, query as ask, schema as readSchema, zones as listZones } from "../data.js";
 import { h, icon, put, uniqueID } from "../dom.js";
+import { saveFile } from "../files.js";
 import { grid } from "../grid.js";
 import { userInput } from "../look.js";
 import { operators, operatorsOf, parse, print, PredicateError, request as makeRequest } from "../predicate.js";
@@ -325,11 +326,7 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
 
     const fileName = (extension) => `${now.type}-${route.environment}.${extension}`;
 
-    function save(content, name, type) {
-        const url = URL.createObjectURL(new Blob(content, { type }));
-        h("a", { href: url, download: name }).click();
-        setTimeout(() => URL.revokeObjectURL(url), 10_000);
-    }
+    const save = (content, name, type) => saveFile(new Blob(content, { type }), name);
 
     function exportMenu(close) {
         const chosen = list.selection.size;
