@@ -860,37 +860,26 @@ extension ConsoleFile {
             Ubk7KJyP+fICtjMTnoQQCWBfOncOA/lQbMsFfk5f94+uwG7EwfdvBRY7TXlxxW/RgkDctGSiSHlj8LtRYDGzt75QJWmPErGyPdGHM3Nvdv4f/pTABxGRAAA=
             """),
         ConsoleFile(
-            path: "js/pages/request.js", digest: "d19efe5c2859357f", length: 7139, gzip: """
-            H4sIAAAAAAACA4VZbW/bOBL+3l/BE4I96U5xnOx+qXtpkW5374JFU6Av6OGMAGYk2uZGlrQiFceb+nfd9/tl98yQerMdN0BsaTicGc770GdnZ+JDrkSl/qiV\
-            sROxXkortBVraWL3ksiVEsWcgDJPAdvEYlms8W6E1VgDqjBlpm3sEYoVIdsiS0cvXuhVWVRWPAlZarEV8wqrwWh0htfR7yZ41SEsY6GTIo9FWYOUeVj00dNi\
-            tYuuKtXHqIraqmoHSd6ZIgM8FncyXdDXxiqcLJFVis8iBWipZKoqMAck0/n929paEiMrJCB5vbqj1VLqChv5xD2u9e4psLWHcJYVC+MwXuBsBurMtMqhukvg\
-            zivodl1U9xMRyBwaKsVa26WwS9WtBSTnagXVEpbIZYJzewjWjKoeVPWb2vCqezu1xal7EvdqA6S1uuNlfHsBgviFwF8OaXnFQZk99CgAqFQKiJZZILaQ/gye\
-            8hlyQaTUiHlROe+4U41/QLTC6rlOpNVFPvLHVQ/NaZnfXFfKTMQ0+JUeIFkgk4TEuY3d2g0LNA1uCmHqO5NUuiRybpHwCXMlNzeF/Qi7Eeq7QhnizTgTVl6N\
-            0xMWgyvgMbRSCYQnImtZ5SDEImlzVePQFZF6D09g1GQp84UiH1fZHK7hGJBLexl461JC3nfqQScs878koYmUAUAWVmXZPrvPoHKVb9ZyQ5uuDWHOlU2WpKxq\
-            Y5c6XyCSCKE5MIKzVnzYr5LijtRPYjpWDVamjVW5wyMmcHaOUraBMBaKWBHuoijS9ggKkUAbrpL7vFhnClHCG4fk+1uSQmbKJI7Plcgkwk6Q19uiuGeGZSY7\
-            qbpDsVwgy6fhtDGvs2xC2j2ggl3FGRyCKch7lTcSlrVZstMfkLMsjC0Lr48bMt9zO8VG2R47OMocHsT7PrrH5/ghqzTsZJrCRc0veep2fslJoTn7wbM7hdEL\
-            SPihto1yvPdwUuU1gXhsnK4fiKWsoGoOPJ+9/+oTss7FSmfwBvh7nppXPqk7H14paWrENmudg8LY0Qv1yOlrXucJhxsTD5ENVeQj14XzdC0pzxtbVMicKqcM\
-            eovonhLqiBbf9zhzPlUjxj4Ad9v7C7evmFelbF3lYjoNiCIdHkdir6EUQDBobhowXb9KR2ne+ZsxHAdCoYjhN+dZXnJnOfqbBqSIBrNRDN7fS7screRjOPZS\
-            91UrTlkafDFPfDvC0S1Osm1S/mDHpQgfZFZDr5evxezk6Ybri4ONbPGrflRpeBFFW7EyM5i7NQmX2AMmkVkGoj2DveotmnqFRaCMYPI6UWFoCysz6CYWsWCm\
-            tywJg8XfHSgW40h8+ybOHalMWfEIMuM+5TtZGU96JcswnOaoAztEn1r1uj1rnaK6QQPn4/FY/E14RZyRmK92cEEfmOgCQlgmIUs8oUhJg+oxY1WcnjwRy+0s\
-            Fo+xIz0ZWMtxOxXhI87lXv4hXr58Kd6ICzHBESOq/XqxROxdXIht1ImAHZduSwfzTgm5HKzBb5y1RWSZ8dEXOXAiU3gC/KDV+m3xCPBYjAUr4+Ii6EuDfgP+\
-            RyX8ypQ4/kcqqsCnes1Vs9LydKlTlOgAYFvVCmU6ZqtEnVcvw6DODshBXQHQWzzOXzuW5EI/MCeoZZqobePhIb3yz8fdEej5OSkHbFuNfdfKz3CpoEeyHqyJ\
-            cOrHmg+0rTh54sNsZ1HklePCs40tpFh0VGoQXXouQp++pK2NeH0pfhojLry9g2tukptaIfAoqffN1Cjox4m2akWB0nom05S5WaN/TX1O8US8RxFnv+3yUpyL\
-            H34YYDnoniAdybvachmmmkx0+nI2wrWna4i+Ft3ZZgdJwhIuVw1E3rrZwHTLLDrg7ghEoGU+G4TMLpsJjQ1k7XSHlzT3zIkpuimDMrTbR13YLr4nGG2JY9/Q\
-            LIjM9gz9F97HqbuRLkdvMhAX7p/qh0E0lVVxl6kVhx7NLiF8XKNzzNQpeqTKBsNY9NuBjBf0YwXXInr3KpUGMr55Izpp2iVoZUOegJ3lcBOtDPmUAyHnUqPB\
-            JhGnLV2/ea4V2kRQnbmnk6cOvJ3d4iFDcxe+LeDWMo9GvxcaZxT/+6/AyUQggmEsg7Vk1kvoecITGlIGJiAnD/hOuqMhZEmmoIApUUoyfU/eGiBEo6HNqOt+\
-            xmD9icMcsFzr5QPEUabyBRUixFHn9DQShtQndohBfEybwdelItmpVz8wrDQNl+sC0WGOgmhYMp7luJOzbUXttGgsPjwLp2zu8A+W3KlP4zR25NyquYlsyl8j\
-            /rwll+sDuNvcq3z99E/+W8p8XzNiVeQFy9qM3k64EZW+aGQyNLfh+Xkszl9y/T1ApyrWvpZhFgkH8kdDf3OUB6p3EdLQJCsNlgMa88P9fSSLg/LouE+Fwf3d\
-            BIgOyuM7+H0afqFPxYGcz7umwnu/b8hTNZd1Zr1ZpdnkCcyBEQMdI5oIVD+69Yj2zF7XGnXCrY6ok52O2cpBsNdnFcgrl4eSG+pech8M+qKytp6vuzQJMR/x\
-            6MEbodAJHY2YxyiW0KnkEKaJv7tZCYMrtKx+ZmGP7/JExHQ2q7sCc2FAAy0JcIv/mCXtySK586ZLmpBWYhFyANC90kJZ6idaBk/d/ZaTLdMrTe0DudkTz1kS\
-            /Jy23BtzDNuN/gSKJBmG2SAhRUdqhVqVlrsuWlxeNE7BFx0YfD2jINpvj3opn0dEaErcK1WaVjq+EDDoYEQqN2bE8+H1O8pA/z69KkuUI2+n0y9fAKehMffl\
-            05VT9hcHVlVVVF2u2kkn9zqH/jCkG9iV0onL53x7NHIjCsrCwb3afHW3S9fwX5onzqiIc8sk/kRwn3yT7BcJ3zBh4KZW4ORsZCG3y+KaN7Ib73DYa8KfrYa+\
-            1etlmE+o2fmi3+vB9HSN54pOtFOtW0ptpuOdRakqTskHDOgF6eWCQcMZHcmnzIByp5OPs2h0gMWgsTnoQrv+uKh0enpxsB9nm3Fx+ros/KWu4tGab0HD6cEd\
-            boz+7EacNvt3YvNE/rO/faRe3V+Fsk9xdqKH7cmT9y7MaTPRvm1nmNmCAF1JfIT7F2TlwFuEU/aboyVGu8aCUWNx8VP0PO3v9zdEZNJj7fsbOLmuunQXRaKZ\
-            446e5Ocit3CA7jhJA2A9/pI/aHjkyinTX6e0IEZ5J628k0Y166l/P8r2P27A5A0UlFTGGi3Reyx+HEdHKXxoAgEZKNgNDiSfHsEe+Pt0/4n0XDYEF/SyX2Ib\
-            wrzMJPv4N3RTTc1u0+e2UEyGz/C+jaJj8fFJ/8l3Uj4uphjGaOjhISZofjzoDzFsGYfUTCm7eM3wclQbjoSfq4LhGEmzHBz/0LQG36uRROeApUfpf1SJ0g9M\
-            mn8ycWT48Tp3p/jkfG93+UNtj4v+VW6o1Fh3E1xtGulddh/adC9iO8x4t6Bgp0voiC7BKO2dbhTd3h5Mm2xFmkP57nrn+mDvui+ia4jePdwBgt2w8gyz4BqV\
-            V2CqWmm0GYH7ESqcuZ911stN45s+YRDHJ5Fhpqzlgn6q+bSkHxX4vmPAoNevNx3bli+M/w+7MTD14xsAAA==
+            path: "js/pages/request.js", digest: "fe5fe01eb0d75adc", length: 4197, gzip: """
+            H4sIAAAAAAACA4VXW2/bNhR+z684E4JO2hTH9frSZGnQyzbkoS3QtOgww4AZi7a5SKJHUrFd1/993yElW74kNRJbPDw8l+/cqPPzc/pYSjLyv0pad0HKWbJO\
+            myUJS6UYGUnz6ZKczHOLzdQzzHIxkiTKjKz6Jm3qH6d67jedKnAGp+0sV65zcqKKmTaOViRmitY0NrqgqNM5x7Lzr40utwzTlGYVdNiHSZsx08U+o4RdLQ6j\
+            KyfNHpO4szoHPaU7kU34Z+nY2JEwGb51BtJUikwaeAVKrsr7N5VzusSzFqCUVXHHuzOhDA56z1paq337cbTFcJ7riQ0cJ+fA+fNUQpIBRHpMooH85xoxVVKh\
+            8lxZOdJlZi8Bu3CkEATtqJDCVkZmvHZTDpcFsnLh9Y6rcuSULoPwGG7IhFYnhA9EWUf9ueDIcVjhsizZ9QFdUZ9ZO7z5vqXZAyE7nvsIPRxvbwwuvS4jXWVK\
+            6vcjlhilFMEluAgnsWDaIKV+5OXWu+xKs/a/niNoYJaxNsFcVU6ijeWpV8effsRANJwNMFi/F27aKcQi7tZWt6GlM28NfrxO/AbByQCerE9OAmg7J64ofhB5\
+            BVyvXtHwdPXBJ0agdZz+Uy1kFveSZE2FHSLcm5D4GjgSEpHnENoK2GVr01YFNsHSQcirkYxjp53IgU1KKXmlA2+JJ9OvgZRSN6Hv3+l5EJVLRwuI6bYl3wlj\
+            a9GFmMVxvxSF3BO62sAbzsxV5qaMwPNut0u/UA3EOZt5uccL+eBE+caIzIgjsaJRLqy9oKGH4ux0xSrXw5QWaRB9sROtoO2M4gX8Covf6eXLl3RNPbqAiwkX\
+            rZpM0at6PVonWxNw4ioc2dLqpIRdgdbwN8m6YfQ246ttchRM5vIE+UHJ+Ru9ALlLXfJg9HpR2xo0CuSfNA/ytZ3B/U8COQD+Em2Bk1QYJc6mKstkGYHsTCUj\
+            Wqc+Ksk2q6dxVOVH7LiXS2bf8PFnP5JzbbhSW+GEtFyxtHW662QN/vPu1gV+fszKHbUbxH4Y5Ue0GODI0UM0UU7tWqsLbU2nK+/MepgkNTihPOuul8mxqHJX\
+            p6uwy3KEqJYZlyUiBRU8E5KDdK4qlSFH/W6H20W/O6Dra4qig2TW2RKcADBTD7vxcGJ0H+0kH+ZWrTeMlDj6FPq7P2irO4zWLGblKb3owm3hGwSk9bdzJ45e\
+            oy/Ug8H63DIS8cMciRIvZ1nc6RwWAC7HBgzwn3pLW7YI3954hMW8k1LsM4Hn7UQ6DtpGwWo7+YNtuSoUx4jzEvrUpBTQF9AKK68x3hysPZBsyW774I8aU/xT\
+            aH91yR2BUxYz51ObN6e9OlmjDxq4jaaNoig5zEHwzxp2Hq9Aiu6lnNmNdcSTwWoM2EwsbccP4Zt3PEf/Pns9m+XyrI7T2ZcvoPNkLvFn5zz3+Vrj8yWQpTHa\
+            dKKkBfXRXrJv3cZRoDiCKXXR404S3zqD2RbXE1e4Co3AXyPCVEg8JNYZXe52pkKX2ovxJ/VMGu415RGIakPsTJQ7EsZClc6L4P4WLOCn5BEZnoHHJD17xgKF\
+            lzY1cnzRTlOvAlwXrQNIDKgZagxojJ+5Qk8/XW22ucAPVfIlLY6+8h1ohFbCEfCXisPm6Awuo1ss/OU19EQnF+6gB3pikhxPpv3MnBiVnfWOtr+2kdpnypxh\
+            iOrbYtw/eiLcWj6HidJcUFvg+wvQ21zJkp0NGPnVIH1C3hcMnYa9wjOG5bGQGz33OKERbVhT6r1IHpdd4/JEsFnIRUt1CHaEWCuzbWVJQs0gfNKTt7p0SMyt\
+            O6OG4JH5o3xQqIWiBY/ckjzLO+HEnbCy2c/q9ZNq/wkT2h/4xpd45HiDEq9T+q2bPCnhY1OC6C7RflmisbQEtsg/lvsXWu+sETjhRV1/TXRb8fTbXmSb/wOX\
+            D84Mm6LbUFF5j+gePNYFQsbf8lvfNtP70Y2TBb8uFjKLmtemYJOw9zILaR2YQm895KvJT6MRRCANkWpZg0q9pFe4ll3vCK13OPcq3AzGoGVPyv8kR1I9eNH+\
+            ZTGI8Y83ZfDiNuTe/vbHyj1t+lex5CbGLymoCbNsrFcwbDEYJI82weGNw0TQ97R3Tzp4r0n4vtV64Xi0q95gwqEPmkJhnEfhVTgebl/26zypi5elrigX5aQS\
+            E/T16HYq8zzyl7cdBYPtWGxuRuib68uT/wHDY04MZRAAAA==
             """),
         ConsoleFile(
             path: "js/pages/roles.js", digest: "5dee86f63ce83059", length: 8134, gzip: """
@@ -1220,52 +1209,61 @@ extension ConsoleFile {
             KXW8ovx1+vnMsP+JeiDxelSHPQQZU1nG/3cJGzWCqvShCnFvz1DSeQHFDrsaqjIo/kXneZClT20+4xA+LZLEP175D+P0RCjtJAAA
             """),
         ConsoleFile(
-            path: "js/pages/users.js", digest: "e326d1abbc2a9766", length: 13228, gzip: """
-            H4sIAAAAAAACA71bbW/bOBL+nl/BCsGdBDhKbu/uS4puN9f2DsVts0W73cXBZyCMRcfayKQrUnENr//7zQxJkZIlJ+0CF+w2tkQOhzPPvJI5Pz9nV/O5aqTR\
-            zxmXBVNSMLVgZilWE7YpzZKVRrN1xedCT5gWWpdKwqdCPJTwiOasudb3Yqvzk5NytVa1YTvG1yXbs0WtVizJ83P4mv+mk+dhwHLC1o2JxxRq1RuzUDVwcVc+\
-            CAlrL9VG/iTnIp6DI3Rv1p2asGUtFvG4WjVG1L2BXN9P2FytVrAJ2JJRXBv3601dqzomoJeiqnrz6VlnkCzXa2H6DPFbrSpYf8JueXGHvxpjFGxpzusCOSjg\
-            mVitzXbCFqWo4NlS8ELUE1bC50px+Fc2q1t8suZlDcyuq6bmFWqkEnPkmt9WQMWUq458Gif2k3PQ9M9LwbThBtQGKuaScav6CUiCvq7XQA/eovbzkzko2vgJ\
-            L9juhMEPf+BlhWtdsmly5b8kE5YgdUeQlZo1WhRIt9ENr/JkNqHptdCmLudGFDj/Q/sNCVyt1xrXZzwa5kk+h2efG3isERUEyoIbzngt4M0CV2sXkcphGte4\
-            Vp4ErvHBE8F5XOqNqC2b5QKmIdM1w2dMl3cS3pSypQo0quJamdcCkLQqJUngFT6EmQYMwj1+bBkT5PRnTeJttCVOdG4FbLBBS2xMu7YRiCVel9X2k+yo4Ofw\
-            hjXhVSvPeyHWuGRZk7wQMJIWWpbyjqx3w0u70B5gYnW+5ncCNJ6KFZDL2IvvyZ7SGxSPPj/dCYmY/fTh7SsFq0shjRu6v8mACNdbOWeLRs4NOAs2rwVAKM0c\
-            guwSK8A3LMFxdbLz1L6l3ZYGN5dci02kO5i3KOsVPH/H70V40U4j09EglB2TfIUEiCmYCiIRFXx/c4YPGC8KAJiGF2a7jschxMoasWnqBuwo0Mafliz6u42q\
-            i4jy+/DI0YwGdcmCtTVGgdtZVwAZGCnF5iyM7iyJP6AoADKZF8FzxbdsvuQSVFSC6YIx3AkDNoMqIdvgqF0YCIrJk9FNkFe9hs/RLv6Fz2gAzgtjF3wF+OoN\
-            /ic99KNnYZm6kZcsfeAVmACBB53/WmmTJgSgBCmTyC+ZHZXTtwnzUmif+wcuCFwTO/TR0c/b51l3n4Hl3oTwImN7N2kPqMXfYJ0pAjODGJKiEdA3y10GY/YH\
-            2K5K2NZDKTagZQwxAeQ2quRq8d4aE6ByGNdOv5+caPR2datQviirM3Dz+JBEau0IRP08sqNFWYHfAfrLNCklRFSSrsOgFryeL5OJjd9LVUFMQc3ZObfbyBIS\
-            cCH8jHSbjA1BB3JmF8QxEVZJtpdWBDm4vnqbf2YvX3bGKEn8ATQIFEXNN6klltP0DLAsIY0oIMzDIAE6MzSSPuXwhr148QKMWOL67E9/YvHsvJTzqimETpMf\
-            kqwDBRjp1dmZARFmlWZZ1qrfSvRWFVsrz6J8IGnOK4AhitPw+X3SDgfzJYvE4DidhWel/hVEjTpHc7fPYeMOJjayp62+IY1oboG4T8Ns9lViJKwfgFf2hs+X\
-            bIkR2tp/LeZgERCZUDD1Frk2HOJODdO4ochI43CKWguJgTFogRNu0UvaJCTte1kCGbJ1X0owxASwL4dhCYKYtSZEnupQZEap6pbX5E6s8EHNKGEnw9aQCA5G\
-            fDHegsiTEJ5qQfBNd+wzeFAY0mogMgMKmS+sPnK7UpriN4IQfrBmnBv1o4Jw/IprCEkBNUjXIaI7JIvWQi0i8xPc6rqz0QWIydA2icOX7OZ0Z1O2lHjLKyHv\
-            zDLbo35PdzZ9Sy279hXaoFMDxFF2yR4Z0/V3HnRoczA3eY5BH5MP+H+lajDOTV0azK02NM6Ztc3f6RPZVd6nS3kliN57fQ/bWm1g23ZruoJSIL2YsL9fXIB6\
-            wVLBfruyxzxWSYRj/OqZfadfCwyFRWypQWNZdhgT55BPr6SN9d6rXnlHdTDaJp6SnF9YPO0t/pJNw6IgaJa4fD1NbgUmS4UdiJ5ww2uZZLPBlfDnEgHCCSCY\
-            OV2y/p4QKPEW+2E6hGu/vbev0Tod2lYgS0os+psqC7etIrMR3E9/B15ncAZWDHaONX2cODtkhsqTy2O4jzJt8j3kxMBLoUNyaAN0dRwGeYDIOtj3CCGEwbF1\
-            MBOCTBCsHgZ7XCPGXeEareZsd29LF8o1sZpyRpy22Qmvqig5wUVCpoKVAK98cLPfJrCehlD23QWwCzti1siJXnBfhCeo1ZxtzjBOuO2WWGnaz/5tcDOYhsRW\
-            T3HvIgPlmaaWVhVpJG7NtsL0cJ9cybga22BocAEEt0CawfI+Z2TRkFVCTm3rBIi/MB6dBwrThiHMQLTtB5ydoRmfIZWzZp331p1Ok49YFqOVSA6Qsmu63IUX\
-            /AfxhWPqm0OKlMxmk8cD0UjoifwyZByNeFfOa2Wgpk/HEoxohhOlD9t7m9xBjfzu6sO/L9lPsi0wTk7aGOViJ+kGsvg7gGS3qHFpLRTgNhLFaYVL2aHkoQwy\
-            BYHaWNEDjYGQvuuI1OIWxqfRBmgodioocpGlK0l5vVJF0omQRAOZjefv2ZwbSCxSgZ2OrLdk6IG499FEK7DnJ5EYw2RbMLgtWjcbl3itO3plpYEAk7asCOWd\
-            fdfD1WFx90gBM/FJKfm2drDNSofc7dOrnS7pMNzT7rnPx+qhcwuNM0fbgehJJc9Tyxz4LzvYMLhZB4vAryvLYgV2kRGDuegV8EPa5aNRGXELY/+jGvagGoAi\
-            1q4ECPQDzoVTzwrqFupLgh8zCrtjroviXBN2NNCBQXL3OI6GsQRLvun1Cq4DF481Clo8OOsfCJ9PxYBfoAWB56wtif0Dq9WulWPgeOZ048PFkMtwoimSR/0G\
-            UnQEbapCscjlMN6pMFFp0WZuneGxz41sDtRWLra+FLQz0vQbBeOknvkepMtsXWiETIRWK7EOipAeeg2PgR0CNJcmQjvGmAjsbd+FkHukk2MRf3MVWjWnO2J+\
-            j9Cm/jbgfC5yBhkBFneUR5VobkppbLZ3VshvDptiRHpYjc/8PkaQcRB34riGZC+paTdh4ssasK8pyjmB9HQGb4WJelohMPb4CuGt7e6n4wJlN+jfUSBGkQMg\
-            /8veUoaD+CXpQWItDax1uvN999RxnO1RZLSJkWTbG/+rQSkej5mPxM0QO3u2QA12MAX6/bg90LDYEOgBwf+m14I/3dnm/ZR+zV7m04tZt7jFiEUvQTKRbdRi\
-            pR7EMcsgQKVD5mDLqbjLPe773+LRUl0+4AawuXQLTOlJ3OaIzpyoVG2Pnajtj1xCOMAXWGXoJUdcQjjAuAECmHPpWuoGrENCOTe/z5OhctJbkeM+pKFQH6Iy\
-            au/pMRAUwedkX2NMw8Ziy8pHjMT67ZvYX7hyNL8ZGA6+mDr2rozJ/i9AFtgvSp26jgHZaxT8xIO6x627J1CDt7AugZh7DNUssHwZ3kG55lv06PU/2rMaqM/6\
-            Dp5aEQ7F8HkEyEMw/kDgIhg7QsnEO/DTHXzNMXVAQUoqqJhU1DiEsorLLZWjXf9sCQ6Ar4swxNRxB+BPW89rR7ErM2QN5ZVN/JpFchiE91TvtJUN7uAtVDbR\
-            +a7CRCUubkC9V1UVCpg4u+/KDvWB2rANSiolo323QnT9Lb9maHF5NEAIsPaehIcdN5Bke7Zq8JASV0TRY0bSlbtn5sCWOzkx5MK44xw26askV9vgGW0qm6qa\
-            DPU3MeM5sy1dak7AkOV3vofwcZDlyPN3d86+Z39BRnw9PChGp4aoQVvQnjBaRaT7bbtBVnwXL2jdtu4gISTl4gESNu6e0Pv56I9LwQ6I04NG4lDL7rXXbtuW\
-            ipe2bGKIcm04gATa40bcJtlwBRdyMtcT12PE2665zn9TkMUixHotszfyoayVXAkKBINURBhynKGPpRzeKLXfiKG2+3aMzhXZa9QJtD3mIcp9GCW+4dUCHUeO\
-            ZUIOXFDmCDCvFbcdnc4h0U0L0NNdV1+Jrc6cFQet7W+oasFTg8HTtEKATio9fKBGPsiWIO3BgDaQ0nzT4U04kIlOI0Y6hO9rtSq1oC7hFN3xnQjpGOStcewe\
-            6xh2+p5ty9FbXpdC9/EYNdbjxMeFJ3Izi/hJp7altaPzzOAQLAFPGBQ3WiMhpjA0dDpkDm4DSu2lEwOnpdMjZUAC3JzV2DxNbKBqz4mxnTjQW0rWQs6pfKTR\
-            +HSgRp8O9i3oBKydSnKdzfIVX6fplKzSn43RKa2VkI+F/nDXZ+phnLWAQzlOoT4RXJbyDrvFLn2nMsfm8Ghd0wS5Smbd+b6jeXh/wB44xmcb7sxx2m2NTfr9\
-            rJk/SPuHUhVwlTlXyZIRt3F4uDiuxI7eOm3eoN2Dw4L4xy/x2ufPRNEmRYfhMTrBNDXXy7PvDs8vj5xj3tVlQVOG+aEkwR/hJu6SVgogplObcCgzYX+7yGbj\
-            e5omru0ILOg1lx0eIFhTsP0DamO//w4hQ0mRjPMQy9a30ILdTJ4WGw6MEAF/dOPt8d3RvUcoProBd7ZHHaJfXPuHtYmEbwgh29T3yhhi1r7EijEeYM/6ji8X\
-            y+yXtplZGi852+8akR3i8OnkuyppDfordeLd26Nqeb8ktFiBrvEL+Vh3nHhweIislPrKNV7aRHs2y7JjlvPRNTWoM5smv9JplbsOmPhLjulPt7/BL0hdTF0K\
-            bRsmOnO+GLwGMEZud2a9sH1kn2RuBzTHyc42XMY3v3Pe2znko84oEGfP8JJKuIg3eJoJGBOjzqQ9whtK2uMLfQaKZ8za6Rafqu9t+UNNsLj/gs2Clh88FB06\
-            UCc1vKdrvsnkoHxoX9iCwYLB3Qm2NQN9I7HTpxyHfKAWDvmowY0+oa5ob72F2yx4TzPcedkKk49Z51DJ0VYGccrcZz6Q3x+DxyOFQqBqPYulHZUM7l5Wp4qg\
-            K07rWhWNzfTxQkf8Fe9dZU9j61Noox25OhC4hDA1qDv214snrvijUgDCESEccetHzaB3k8L2tVx3kJ4XeH3KtRGdp7qMAgXiyHGBiHrv+o2eQvYNq1fqzi5t\
-            1xqSWm9VfyH4m5b73OC5drTg6OZA5UnmK6zDlUbaPKPuIFQUBw4hvLIuwRcJf6CHcK3CXxJ8jUm7lGmwQJdOFeMXYb6qEB+APNd0C7AYokn06CL8y0Afv2O+\
-            kUjs6zzVmEcL/6NwGm0K+G5k3BJwwj/SFvj6FoFro9oGAXVMoxbAGO7eSigX7G16XiX2DyTSm+g2CRbdeLqBF03iW1X7/0o7yvcesJwdHHhDxS6kQw3Um9if\
-            oTsrh0xFRZa7IyK+0F91FGLBmwqPxloZd7oWqP1OlwIgMNjeuDy8Q5zlEL2la/9i6zHDfu3/AIbf6JysMwAA
+            path: "js/pages/users.js", digest: "70b7403edf69b728", length: 15363, gzip: """
+            H4sIAAAAAAACA71bW3PbuBV+z69A2ExLztB0um1fnPGmbpK27madjJ1sp6NoVpAIWVxToJYXe1VV/73nAhAgRcrOdqaZ2bVEAgfAOd+5Q6enp+JisSgaXVev\
+            hNSpKLQSxVLUK7WOxUNWr0RWV2KTy4WqYlGpqsoKDZ9SdZ/BI5qzkVV1p7ZV8uxZtt4UZS12Qm4ysRfLsliLIElO4WvyUxW8cgNWsdg0tT8mLda9McuihF3c\
+            ZvdKw9qr4kF/0Avlz8ERVW/WbRGLVamW/riyaGpV9gbK6i4Wi2K9hkPgkTKZF7exqAtZ1ebPu7IsSp9QtVJ53qNDzzqDdLbZqLq/saouys7u6UF/U/OqyGGz\
+            sZjL9Bb/NHVdwPkXskxxuyk8U+tNvY3FMlM5PFspmaoyFhl8zgsJ/9fNeo5PNjIr4WSbvClljuLL1QKPJudzldLfHKjV2bqzrcbI6tkpwOPTSsHGZQ2yBlxI\
+            LSTjJQb20dfNBujCW4RM8mwB6KjthHOxeybgn7yXWY5rnYlJcGG/BLEIkLohKLJKNJVKkW5TNTJPgmlM00tV1WW2qFWK86/bb0jgYrOpcH0hvWGW5Ct49nMD\
+            jyuEEiE5lbUUEsQAAMHV2kV0YRQB17gqLAlc49oSwXlSVw+q5G1mS5iGmy4FPhNVdqvhTaZbqkAjT6+K+q0C+K0zTRx4gw9hZg1aZB4/tkzt+PS7itjbVEyc\
+            6MwVHLBB9W3qdu1aIaZkmeXbz7ojgk/ujWjcq5afd0ptcMmsJH4hcDQttMr0Lan8g8x4oT3AhGW+kbcKJB6qNZCLxPm3pIThDNlTnb7YKY3Y/Xx9+aaA1bXS\
+            tRm6n0VARFZbvRDLRi9qsDBiUSqAUBgZBPESa8A5LCFxdTIOIb+l02Y1Hi64Ug+e7GDeMivX8Px7eafci3YaqVAFTNkJLddIgDYFU4ElKofv707wgZBpCgCr\
+            4EW93fjjEGJZidisywb0yNHGfy1ZNJIPRZl6lD+6R4amN6hLFrStqQuwVZscIAMjtXo4caM7S+I/EBQAmdSL4LmWW7FYSQ0iykB1QRluVQ06gyIh3ZAoXRgI\
+            gkmC0UOQKb6Cz94p/obPaADOc2OXcg346g3+Kz20o6dumbLRZyK8lzmoAIEHPcamqOowIAAFSJlYfiZ4VELfYmG50D63D4znuKLt0EdDP2mfR91zui33JrgX\
+            kdibSXtALf4F7QwRmBE4nhCVgL7x7iIYsz/Adp7Bse4z9QBSRr/kQM6uKCmWH1mZAJXDuDby/WxYU23X8wL5i7w6AXOPD4mlrEfA6leeHi2zHOwO0F+FQabB\
+            DRN3DQYrJcvFKojZ6a+KHHwLSo7nzLeeJgRgQuQJyTYYG4IG5IQXxDEeVom3Z8yCBExfuU1+Fq9fd8YUmvYH0CBQpKV8CJlYQtMjwLKG2COF2AAGKZBZTSPp\
+            UwJvxPn5OSixxvXFb38r/NlJphd5k6oqDP4cRB0owEgrzs4M8DDrMIqiVvzM0XmRbpmfaXZP3FzkAENkZy0Xd0E7HNSXNBKd42TqnmXVP4HVKHNUd34OBzcw\
+            YQ8ftvKGWKKZA3Ebu3HIlqEnLO9hr+KdXKzECj0063+pFqAR4JmQMeUWd11L8DslTJM1eUYah1OKjdLoGJ0UJOEWrSQHI2HfyhLIcFt3mQZFDAD7ehiWwIhp\
+            q0JkqQ5ZVhdFPpclmRNmPogZOWx42CoSwaFWv9RWg8iSEJ5KRfANd+JnsKAwpJWApwbkMs9ZHgmvFIb4jSCEH1iNk7p4X4A7fiMrcEkONUjXIKI7JPLWQini\
+            5mM86qZz0CWwqaZj0g5fi9mLHYduIe0tyZW+rVfRHuX7YsdhXMjb5Veog0YM4EfFmXhkTNfeWdChzsHc4BU6fQw+4L81hKZn4qHMaoytHmicUWsO+ukT6VXS\
+            p0txJbDeWn0L27J4gGPz0aoc8ofwZSz+9PIliBc0FfS3y3uMZwuNcPRfPed31VuFrjD1NdVJLIoOfeIC4uq1Zl9vreqFNVQHoznw1GT83OJhb/HXYuIWBUaL\
+            wMTtYTBXGCylPBAt4YMsdRBNB1fCf2cIEEkAwcjpTPTPhEDxj9h3085d2+NdvkXtNGhbAy8psOgfKkvNsdKIPbid/j1YncEZmDHwHFZ9nDg93AylKWfHcO9F\
+            2mR7yIiBlUKDZNAG6OoYDLIAnnaIbxFCCINj62AkBJEgaD0MtrhGjJts11vN6O6eUxeKNTGrMkocttGJzHMvOMFFXKSCmYDMrXPjbzGsV4Er++YlbBdOJFjJ\
+            iZ4zX4QnyNmMbk7RT5jjZpiW8mf71pkZDEN8rSe/9zIC4dVNqVkUocfuSmxV3cN9cKH9bOwBXYNxIHgEkgzWBBJBGg1RJcTUnCeA/4XxaDyQmeyGMAKpuIhw\
+            coJqfIJUTppN0lt3MgluMIdGLdESIMVrmthFpvLP6heJoW8CIVIwncaPO6IR1+PZZYg4GvV9tiiLWlZ34ViA4c0wrLRue8/BHeTI319cf3cmPug2wXCpcw5O\
+            tmInC15UOI9MbJGiLu7QvM0mpHPsCKaz5Jn6heoBratDF6xv3yM1MKw0C4xBmceeK993s6UFAJSiPPAqMHJ/iqHYHPzT6e8hHWunwXOICfJis4aI6XTTzMEw\
+            n3LSxhRmr575p3dIDW4esiWyffYbcalZ8IuVWitIUZW+z8pCI03yKpxpQDC0rSilRYCdfdFv3n/4/Pa7y08/3ry7/uHd9Y+fr9+f8269dxdv3nz4fPXpx08f\
+            vnt3Ba/p9PuZZ3AmwT8gi71ZlNmG9sMM4BzaJYyqXoCJgKPTsfZB/EWzueTwCizGTlw09aoos39L5DrA5y8QDQMNuyiACOXeXXsB+6VV4a84qW7Eyd9BlbqE\
+            Duh8+cKre/uxVKcGV6fihrSO2acrUPjfmTgNFJHKL5y04aOYvDIWyXgCrQPuc6GSfv4BWDKm3IcL1/iAW1yVavEB6ZKqIcBZy00YcnaHSANlwY+dKHggP7e+\
+            ZHbB6Afhth5sPztM0Hnfnn1AhUBPpoUHUyFzSFRjk7mKVdFAzEu1pCYlc31L3gRTXeRKbdJg4J6tWyKjBNYwjpUCWh54Gewb71mxMXEx845ZRFxB9kzwU0y0\
+            pj3/ZVIfYoWZu4TIOQzpC82mT4mnRpzIeEwIotdOSpg4MaXJy+lhZs0IAHF0rAUGNN6jWCRJwsLrZd+nZLgppm+zcD/u6VDdR53c+Dknx8Z8LGVeKR8zqDPn\
+            ImTQmfSFAIcncpvBRwG/Bg+dsJkCa9GxTVzBDWf/KhqKYftgCxd5UTF7B9IO1JVO6cPGE+DaZ58wMGGdyhg9RrnEJfnK26JIBVj+LIdVbQ3XVAJ+2WQQWkQY\
+            vekco+Yt7A85imYQAgQxV0s8/cxDCZpLnm5s/c5D4GZLgNS3DUSIWOYhnelESVziDbtuA8SLJMlxwGjGa8fzMHDNE3aJtBN8yXuwi9IYcqnHkzmTO4JDSCkS\
+            s477EjT0XkHcv8H0M2hXQwmFmANH/XwSFotMQaXjFoF6aCzgLYzrWjUDVzDbnOf50DMFsXOrHaApzIZeSFZDwrzr6C/jEsaHXnhAQ7Fp0HILDkpVM8BG0Mk/\
+            iQZu1p+/B48NHkqECpsOUW9J144w772JHI50VMFNZltmjsg6P2SggzfMDbSVmot2zjbzu17UdmgvHykPxh271w7mms9QMvP0WmKXtBtuafeSk8eqjacMjRND\
+            24DoSQXFpxYREc0HB4YkxsDC7deYW1+AXWT4YE5H3K8vXTma8xpfi+bzvmgAiuhfCRAYZZsEifxskXOrkIwi9qBMj8IE/tgvwPQgy5PHcTSMJVjyXa8Sf+V2\
+            8VgZvsWD0f6B5PSpGLALtCCwO2sLzvaB7/n8tOy5kY11gkMmw7AmDR61G0jREGTPRoGBqRBYoyIUuNm2LtIZ7mc0ns6B2LLl1hZaeUYY/krGGK5HtsNn6kYm\
+            8YTIjFbLsMroId1V8h8DO6S/Utce2jGD88DedjUIuUf6JIz42YVrhLzYcbjQd/OQb2Pp1MSVwKACHFXVWyEZimiR9LAYn9tzjCDjwO/4fg3Jngn25ybEIC83\
+            HMDBW1V7HSPnGHv7cu6tbbiH4wwVM7TvyJC6aMPsTkyE3IsPI6M2KEKW0SFGSlku6hni4nGf+YjfdL6zpwsQVVhFaHOlBE6nQ9PpgReU63j22lvIgzQ1ws8w\
+            vJW1elyzaJivUvSAFGnWa5W/2HGTfUJ/pq8TiPu7RWj0ffRy34ksS7Uu7tUxHSNohkOKxWVPvxs97kUu8d5Imd3jAWzloYr9doR3oYTStPZOCbXncZcp529Y\
+            DaxWEhEOjgU9EDBgIbVpfdcSw/K5XNwlwVDZ1+qj2b0rF2XVWxRGaX0GupTUWa/oa9RyWO24/PuIurEHmPmWx5SNk9nAcLDq1Fk35cbo/6ISCuPw0IjrGJCt\
+            RMHi3ENaErQyFq8drDMgZh4nWQpbPnPvZJ7bVjr6jxu+UwFpUt9VUMvAoBg+jwB5CMbXBC6CsSEUxNYVvNjB1wSDEGSk5jxNF9Tgw6qL3lLZuGvpmeAA+LoI\
+            Q0wdNwD2KtVpaSh2eYZbQ35FsV0zDQ7d+b6bI+EJLiFH8i5vFRjy+GkSiPciz10q5OcJXd6hPChppUYilXwPqjWztldl13StKIsGcCas74F72DEDQbQX6wYv\
+            E1GmrNnSdvluN3Ogy53oGqw0njiBQ9p8y2RJeKcq1E2ex0OpK8ZOJ1wbpNQVhqy+sbX+m8Ete5a/e3Lxrfg9bsSmv4NsNGLwEt+UzkSpbye377TXBrdiu21O\
+            6txig9CShIsXPbDB9oQezY291gR6QDs9aPgNtdbeWum27SN/ad4muijTLiu4gPyg5kE0nAu66M5WJseIe7XLnwrwzgixXmvrnSusjVHxa29HN3ST6eGDUpuM\
+            NtR2yY7RuSB99Tp23AseotyHUVs/aYGOI8diKgMuSJgUqNdacuelc5lj1gL0xa4rr4DzPKPFTmr7GeU/2N0fvPWSKpBJXg1ffCEbxMlM28CvaghpftUlC3dx\
+            wrs1MNLJ+1gW66xS1M2btJVGE45BBOz77rHOXqfy1rYGreZ1KXQfj1ETvZ1Yv/DE3fj15nDCxbEd3TtyBoEJWMIguNFsCzGFrqFTazNwGxBqL5wYuNU0CUw3\
+            gNq9SC8w3dOAnVMCa2GX70jiEcCuT0pshto59iVPPKhmBRulF5Sw0mgqyx8qyGSwUkIVyHYq8X867ZZPueFIt66mtrJuXvFlLRvRu3GsKYf8nkBGpKTO9O2U\
+            2jEU5lNixbE+auEkwF0F0+78gx5dW5jlC0R+zd7cIZp0i3Fxv4I2tRdj/lIUOewqMiZVBCPm5fCy0ICwrZAPWrXBQa/f/2cpjsOig4QOdYeXJy3x1kbuRJHD\
+            sUPH7N1xqktZrU6+ObzhdKQ4fltmKU0Z3g+FJ/aSV2Cuc4egPnSvw13biMUfX0bT8TNNAlM6hS1UG6k7e4Awgdz8/wAE8Z//gLMqtArG99ARnykDOk2Mn+aV\
+            DtQaVejowdsLPkfP7unF0QOY2z9U5frBlLBEG8LYohZum2p3kUAt4JeYq/oD+DbQ8eV8nv3QFmSpW0Kc45rdCO8Qh08n3xVJayK+UibWYD4qlo8rQovpgOIX\
+            strmwtHB9SLcSlZdmOJRG+JPp1F0THNuTDmFqsth8E+6hWF+MBDYn0OEH+Y/wR8ImuoyUxWXairbHAOrEZuG2NR0x+gRP4nMCWiO4R2XesYPvzP+wJj4o8bI\
+            ERfPsfvrruoP3ncCjKlRY9Je8hlKF/wr/9RwrLjyAlb0jhMvKuT5lR8sU7T7wWtTQ1fuSAwfqS8dxAeJS/uCUxWvHW6zlX4/HIdcU/GIbNTgQZ+Q0bT34t19\
+            V/wlh2tjb1WdjGnnULLj3wpog/X+5r0u+TF4PJKiOKpsWQ4uCsRjdwc2ZZE2nGPglU//K97Mjp62rc+ugHfkcqHbJbipQdmJP7x84orviwJAOMKEI2b9qBr0\
+            7lpyRc3UJel5ihesTQHTWCr/0gPiyOwCEfXRVDothehXrJ4Xt7w0rzXEtd6q9idDv2q5nxu8+eYtOHo4EHkQ2dzucKWRAtOoOXC5zIFBcK/YJNj05H+oXlwV\
+            7geKX6PSJmQaLA1oI4rxq7JfVQIYgLys6HcC6RBNokc/lXvt6ON3jDcCreiOzNPWGS05HIXTaDnC1kH9YoRh/pGCxNcXJ0wBl0sTVKv1ig9juLvUeL2Mfm8n\
+            84B/ShnOvPumdCfsxY5+zunfu95/0TzKVj0wkR4cOOvekTG3Wg835aVt5hapue+ZqqVscmzvtTzu1EtQ+p36CEBgsLBydvgrI9vC4rt7TY4Xyl89+y+P/cxB\
+            AzwAAA==
             """),
         ConsoleFile(
             path: "js/pages/webhooks.js", digest: "eca681fa28844a20", length: 7830, gzip: """
@@ -1666,29 +1664,29 @@ extension ConsoleFile {
             IhWGrNXOfwEwZzqcsikAAA==
             """),
         ConsoleFile(
-            path: "operations.css", digest: "baa6b33efc2d01d4", length: 6903, gzip: """
-            H4sIAAAAAAACA7VZbW/bNhD+3l9BYBiQbJEqOXaj2FgxYNivKPqBEimLMyVqJBXHG/rfdyRFmXpz0gJLAaeWeLy35547Mh9/QX9UWGr1gEp27CRVCDcESXFW\
-            SJRIVxS1+EjtF9FSiTUTjYrRLx8/xIURRP8iwlTL8WWPjpKRAzrido8+ta8HVLMmOjOiqz1KDuiblwBFBW7NRqFwyenrVRildgfM2bGJmKa12qOCNprKg10Z\
-            naVZaT6dnoqyY6X3aGPlvK5IM80pqClFo6Nzv+bTNjAnOtHLih1bY8fW7DdTWQgu5B69YHkXRUqU+v7gdCj2D92jdBPvRnYYJZyt+7vi6iAvKSaiM9E2cqDg\
-            gDR91ZGV2iNpHFu0wD4CMxmG301XU8mKPdI47ziW5oFadmY5d1HLxSjlORfF6YD6lWmS/AyGia6oIlyYDO8BPk10AR2dVEZJIYVSFWbgXC4koTKSmLBO2Wgf\
-            UKfgiaKcFpCnRjR0ontfiqJTYAEEg7OG3lgUvTDFcpv9YfEGMqoEZ6R3Fhcm0uBuvyISZamotguDTQ2wYRulpThRHyizHiTBmZZCfhrwhTVH4yEE508CRRPs\
-            wHFOucke49xvUGLWTHGTvj9rw96Qvq5uhs25wUJEsDzd/ZSVOcnJA/rpsXwiWXIfSFVYFxWdu5VjYryyzzwC0qkcRER0DZk4pDpZ4oLOtNhQTdY6NcM6gpUz\
-            xq1xSR0b1gNzYlm8Gx6ZPbCUBpZb9BgGyGJv5ilrTjc9zWWnqonZV8C0uGAaVMVpFvINdoir8etASY+bxORUvFBZcnHeI9xp4eEPKieY7HE1qQ73zn1zgcs7\
-            rUUTqxpzg6w5CbaYEItIg/psgNWUoT7EmnGqFogcPiPgI3imaY8ysETSlmJ9Z5yISqYfjGZw9y41lP2A0lLeG/NxcXIgmaPj+zxPJ9GrGCG0sSFwhn8Gw1/A\
-            /MHfNO0bCHhpZP2GLji3teYColqvrqqxPDJgtQRFZoX9SBbY0llGtG8946CPCNfTwFWKTKSeh9wNHWwDajjV2rClQaJxO4qTdEfr97HHpA+Nuk+OgYGZqcCh\
-            DWaLXRBMJpRrPPVyZu9uu2Bvstx5zhWYYVdZdh9rioE3QNtIbqASRY81VOcIyqyxvO68nDlwC4mRYYbm+GYp3kL6HLU9Sgw/FBAhMPdgv4w6aOiLK3Nwydua\
-            jFU6qhywb2eW1E9fAyFkM9j10V5Q9etUZ8RpuV448x32lfHbiM9CY98sCn0xeI1amEAVJb9p2dGvizs4Bvbmj1wayHlcK0myaOTKkDCMANF1BmDtKqQWxzZb\
-            NpsRByf2n+OyCZ6en22B/5ira9VijY4ZYCwastljzIFhERqsqYAs9JqJdl9anFbm2Kd2nUkGUda0do7VEjfKdBYTm9TTy3iea46LfWmYmYNVdrjuo+3xGpK/\
-            e/R4s84NSKCL04UB10crm5xrnpLl1C23ss1yJ3NNJdIi8MsZ8hlBZpsb9ji+CPXfHv+WDPLa4gpEryrnTp2xbIIwxWUHk8eN9dcZD0sCC2M7HVkCvnLL6oCj\
-            CZrNOH33jUweo8x8PF4b8IDo7XIMg7R5v7UQPMfSgfKLvrT0N0WxLKqv13IBsTs7wj3YaAcBiMzReAWfFih/dUqz8jKlh/Dk5p9dh7WAIn5wOJxnQmIGrDoz\
-            ndXHeSLSK+8JVtgCDFrPldCCYWjxuOiEYynOsMP1PO0BLppiLXbuzL0yfvbTZuImTbuVpH93VGkbHIW0GRDWaHG6NO7BOFkvAXAjpzbbpLd7vENcKz/8vHlc\
-            0zIuob1VzkLcsBq7I7J7msaf7LLfT/RSSlzD7u4F7C9F/Y5m+M3Yx9kLfW8vPQpBvHCPglGXMe+nnad/1muKiL0P6KM0aizZQqvbTdkKjmZwdNZ/GA12Uzhs\
-            QT386GmE8+E4Yo8kjxtbtk8/3w8HE1+dfS82PBNDhnI7sKzARldxLRrhM13imvFL0C1nw68ps5Yzc/9U07fuS6YxGm1wxkwvHu3JM95uU+B295/7QEZpIemi\
-            0JY8b5+fQGiX4Ue8C4VoUwiyLJWRLCdQcNBPMkLyUAogpidH5HlPtSvXr9nsQW35gPHW2SkYYgclP3bNBtNfIca5CkQNVnpaet+VZGi4TyhMPKuUlwQrxg7c\
-            RP+zid2UEZ3F4/Fz59pkDzU7aayP896MfckkMB2Mkpxc+4QV9iO1fDGzlaVCVxw+UR+BzvqNTen8rzcC7j4lvHIpMC/uoLrIS4UitNmBwP1kSEg8oY+cEOGY\
-            MWl3nClTWxce3jqOpL8jc5mhoKf19CWj9D1O7zLeuKaYGhZDYdDZwTm8eegHIagjc4sZ3jPD2xYDEOA0QdY6pc9FXwO4uZyBGmnA6GDxqxnFuhqiO2ICF0p/\
-            P9wK5kpq+bgziogF4e81JQyju+AQnZkZ6h79+wHBj222E/tySfEpOkMozQ79qn5SCUrZN4CVrmDk3vSuJ/zZ6i+ipc3XkUx/DPCpzRw+rZy/ofveK7lkG1zJ\
-            jfaaXZplA8S+fbgZVbSA+RW7QHFfnN/mUp/RnuOAXuweThQk0UcUpVZu6Q8gcLRQTPkG2pPHbjxZmxPfuOZdkzFT0n/xSU929xoAAA==
+            path: "operations.css", digest: "b8b6ae621fdc775e", length: 6858, gzip: """
+            H4sIAAAAAAACA7VZbW/bNhD+3l9BYCiQbJEqOXaj2FgxYNivKPqBEimLMyVqJBXHG/rfdyRFmXpzsgJLAaeWeLwXPvfcHfPpZ/R7haVWD6hkx05ShXBDkBRn\
+            hUSJdEVRi4/UfhEtlVgz0agY/fzpQ1wYQfQPIky1HF/26CgZOaAjbvfoc/t6QDVrojMjutqj5IC+ewlQVODWbBQKl5y+XoVRanfAnB2biGlaqz0qaKOpPNiV\
+            0VmalebT6akoO1Z6jzZWzuuKNNOcgppSNDo692s+bwNzohO9rNixNXZszX4zlYXgQu7RC5Z3UaREqe8PTodif9M9SjfxbmSHUcLZur8rrg7ykmIiOhNtIwcK\
+            DkjTVx1ZqT2SxrFFC+wjMJNh+N10NZWs2CON845jaR6oZWeWzy5quRgdec5FcTqgfmWaJB/BMNEVVYQLc8J7gE8TXUBHJ5VRUkihVIUZOJcLSaiMJCasUzba\
+            B9QpeKIopwWcUyMaOtG9L0XRKbAAgsFZQ28sil6YYrk9/WHxBk5UCc5I7ywuTKTB3X5FJMpSUW0XBpsaYMM2Sktxoj5QZj1IgjMthfNpwBfWHI2HEJw/CCRN\
+            sAPHOeXm9BjnfoMSs2aKm/T9pzbsDcfX1c2wOTdYiAiWp7ufsjInOXlAPz2WTyRL7gOpCuuionO3ckyMV/aZR0A6lYOIiK4hE4dUJ0tc0JkWG6rJWqdmWEew\
+            csa4Ne5Qx4b1wJxYFu+GR2YPLKWB5RY9hgGy2Jt5yprTTU9z2alqYvYVMC0umAZVcZqFfIMd4mr8OlDS4yYxZypeqCy5OO8R7rTw8AeVE0z2uJpkh3vnvrnA\
+            5Z3WoolVjblB1pwEW0yIRaRBfTbAaspQH2LNOFULRA6fEfARPNO0RxlYImlLsb4zTkQl0w9GM7h7lxrKfkBpKe+N+bg4OZDM0fHfPE8n0asYIbSxIXCGfwHD\
+            X8D8wd807QsIeGlk/YYuOLe15gKiWq+uqrE8MmC1BEVmhf1IFtjSWUa0Lz3joI8I19PAVYpMpJ6Hsxsq2AbUcKq1YUuDRON2FCfpjtbvY49JHRpVnxwDAzOT\
+            gUMZzBarIJhMKNd46uXM3t12wd5kufKcKzDDrrLsPtYUA2+AtpHcQCWKHmvIzhGUWWN53Xk5c+AWEiPDDM3xzVS8hfQ5anuUGH4oIEJg7sF+GVXQ0BeX5uCS\
+            tzUZq3RUOWDf9iyp774GQshmsOujvaDql6nOiNNyPXHmO+wr47cRn4XGvlkU+mrwGrXQgSpKftWyo98Wd3AM7M0fuTSQ8zhXkmTRyJUmYWgBomsPwNpVSC22\
+            bTZtNiMOTuw/x2UTPD0/2wT/MVfXssUaHTPAWDScZo8xB4ZFaLCmArLQaybafWlxWuljn9p1JhlEWdPaPlZL3ChTWUxsUk8v436uOS7WpaFnDlbZ5rqPtsdr\
+            SP7u0ePNPDcggSpOFxpcH61sMtc8JctHt1zKNsuVzBWVSIvAL2fIFwQn29ywx/FFqP92+7dkkNcWVyB6VTl36oxlE4QpLjvoPG6sv/Z4WBJYGNvuyBLwlVtW\
+            GxxN0KzH6atvZM4xyszH47UAD4jeLscwODbvtxaC51g6UH7Vl5b+qiiWRfXtmi4gdmdbuAcb7SAAkRmNV/BpgfJnpzQrL1N6CCc3/+zarAUU8YPN4fwkJGbA\
+            qjPTWX2cH0R65T3BCpuAQem5ElrQDC2Oi044luIMO1znaQ9w0RRrsXMz90r72Xebies07VaS/tVRpW1wFNKmQVijxenSuAfjZL0EwI2c2myT3u7xDnGtfPPz\
+            5rimZVxCeauchbhhNXYjsnuaxp/tst9O9FJKXMPu7gXsL0X9jmL43djH2Qt9by09CkG8cI+CUZUx76eVp3/Wa4qIvQ/oozQqLNlCqdtN2QpGMxid9e9Gg90U\
+            hi3Ihx+dRjgfxhE7kjxubNo+fbwfBhOfnX0tNjwTwwnltmFZgY2u4lo0wp90iWvGL0G1nDW/Js1azsz9U03fui+Zxmi0wRkzvTjak2e83abA7e4/94GM0kLS\
+            RaEted4+P4HQLsOPeBcK0aYQZFkqI1lOIOGgnmSE5KEUQExPRuR5TbUr16/Z7KC2PGC8NTsFTeyg5Meu2aD7K8T4rAJRg5Welt53JRka7g8UOp5VykuCFWEr\
+            Y+FgW34HEtsjrBQF31j0huDmcgZ80tHO+5JJIC/oDjm5Ur/d1XfJ8sW0S5bdHN597D8BQ/UaTTb8r0O+uyIJb1EKzIs7SBjyUqEIbXYgcD+p+4nn6JETIuwc\
+            JhWMM2XS5cLDi8SR9BhNN6koM6zyZNA8rVEDhgLtj9PriTduHqaGxYB1OpuFw8uEvreB1DAXk+HVMbxtMQABBgSyVvxuocmRNFj8arqrrobojpLbhdJf+baC\
+            uSxZnmBGEbEg/K2mhGF0F8zFmWmL7tE/HxD82Po5sS+XFJ+iM4TS7NCv6puPIDs9p68QvZF707uew2erv4qWNt9GMn1n7482c/i0cv7S7b/esiXb4JZttNfs\
+            HiwbIPb9w82oogXMr9gFivvk/D6X+oL2HAf0YvdwoiCJPqEotXJLf9OAaUEx5WtiTx67cbNshrhxzru6YRqffwG3LFwkyhoAAA==
             """),
     ]
 }
