@@ -1,5 +1,7 @@
 import Foundation
 import NacreCloudTestSupport
+import NacreCloudWire
+import NacreCrypto
 import NacreHTTPServer
 import Testing
 
@@ -23,45 +25,36 @@ struct ConsoleFileTests {
         return Answer(await router.respond(to: Question(method: "GET", target: path, headers: headers).inProcess))
     }
 
-    @Test func `the program has the files of Web/console as they are`() throws {
-        let sources = try Self.sources()
-        #expect(ConsoleFile.all.keys.sorted() == sources.keys.sorted(), "Scripts/console/embed writes them anew")
-        for (path, content) in sources {
-            let file = try #require(ConsoleFile.all[path])
-            #expect(Compression.gunzip(file.gzip, length: file.length) == content, "\(path) has changed: Scripts/console/embed")
+    @Test func `the program has the console that Scripts/console/embed makes of the files of Web/console`() throws {
+        let sources = try Self.sources().sorted { $0.key < $1.key }
+        let names = sources.map { "\($0.key) \(Hex.encode(SHA256.digest($0.value)))\n" }.joined()
+        #expect(ConsoleFile.sources == Hex.encode(SHA256.digest(Array(names.utf8))), "Web/console has changed: run Scripts/console/embed")
+        // All scripts are one.
+        #expect(ConsoleFile.all.keys.filter { $0.hasSuffix(".js") } == ["js/shell.js"])
+        let others = sources.filter { !$0.key.hasSuffix(".js") }
+        #expect(ConsoleFile.all.keys.filter { !$0.hasSuffix(".js") }.sorted() == others.map(\.key))
+        for (path, file) in ConsoleFile.all {
+            let content = try #require(Compression.gunzip(file.gzip, length: file.length), "\(path)")
             #expect(file.digest == ConsoleFile.digest(of: content), "\(path)")
             #expect(
                 Compression.gunzip(file.gzip, length: file.length - 1) == nil && Compression.gunzip(file.gzip.dropLast(), length: file.length) == nil)
         }
     }
 
-    /// Returns the scripts that a script imports before it runs, and their own.
-    private static func imports(of path: String, in sources: [String: [UInt8]], _ found: inout Set<String>) {
-        guard let content = sources[path], found.insert(path).inserted else { return }
-        let folder = URL(filePath: "/" + path).deletingLastPathComponent()
-        for match in String(decoding: content, as: UTF8.self).matches(of: /(?:^|\n)(?:import|export)\b[^;"]*"(\.[^"]+)"/) {
-            imports(of: String(folder.appending(path: String(match.output.1)).standardized.path.dropFirst()), in: sources, &found)
-        }
-    }
-
-    @Test func `a visit loads 80 KB of gzip before its first page, and all pages have 140 KB`() throws {
-        let sources = try Self.sources()
-        var first = Set(sources.keys.filter { !$0.contains("/") && !$0.hasSuffix(".txt") })
-        for script in ["js/shell.js", "js/pages/records.js"] { Self.imports(of: script, in: sources, &first) }
-        func kilobytes(_ paths: some Sequence<String>) -> Int { paths.reduce(0) { $0 + (ConsoleFile.all[$1]?.gzip.count ?? 0) } >> 10 }
-        #expect(first.contains("index.html") && kilobytes(first) < 80, "\(first.sorted())")
-        #expect(kilobytes(sources.keys) < 140)
+    @Test func `all files of the console together have 84 KB of gzip`() {
+        #expect(ConsoleFile.all.values.reduce(0) { $0 + $1.gzip.count } <= 84 << 10)
     }
 
     @Test func `a browser gets each file without a credential, as gzip if it takes that, and may run nothing else on the page`() async throws {
         let admin = try await AdministeredServer().admin
-        for (path, content) in try Self.sources() {
+        for (path, file) in ConsoleFile.all {
+            let content = try #require(Compression.gunzip(file.gzip, length: file.length))
             let plain = await get("/console/\(path)", from: admin)
             #expect(plain.status == 200 && plain.body == content && plain.header("Content-Encoding") == nil)
             let zipped = await get("/console/\(path)", from: admin, ["Accept-Encoding": "gzip, br"])
-            #expect(zipped.body == ConsoleFile.all[path]?.gzip && zipped.header("Content-Encoding") == "gzip")
+            #expect(zipped.body == file.gzip && zipped.header("Content-Encoding") == "gzip")
             for answer in [plain, zipped] {
-                #expect(answer.header("ETag") == "W/\"\(ConsoleFile.digest(of: content))\"")
+                #expect(answer.header("ETag") == "W/\"\(file.digest)\"")
                 #expect(answer.header("Cache-Control") == "no-cache" && answer.header("Vary") == "Accept-Encoding")
                 #expect(answer.header("X-Content-Type-Options") == "nosniff" && answer.header("Referrer-Policy") == "no-referrer")
                 #expect(

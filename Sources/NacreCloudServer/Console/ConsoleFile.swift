@@ -1,9 +1,9 @@
 import NacreCloudWire
 import NacreCrypto
 
-/// A file of the console's page, as `Scripts/console/embed` writes it into the program.
+/// A file of the console's page, as `Scripts/console/embed` makes it of the files of `Web/console`.
 struct ConsoleFile: Sendable {
-    /// The path below `/console/`.
+    /// The path below `/console/`, which is that below `Web/console`.
     let path: String
     /// The first 16 hexadecimal digits of the content's SHA-256.
     let digest: String
