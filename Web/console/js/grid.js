@@ -14,35 +14,44 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
     let active = 0;
     let current;
     let sort = "";
-    /// The lines that are in the page, by index.
+    /// The lines that are in the page, by index; `isStale` once they show something old.
     let lines = new Map();
+    let isStale = false;
+    /// Pixels above what is in sight, and the height of it, kept so that no one has to ask for a layout.
+    let top = 0;
+    let height = 0;
+    let frame;
 
     const head = h("div", { class: "grid-row grid-head", role: "row" });
     const body = h("div", { class: "grid-body", role: "rowgroup" });
     const element = h("div", { class: "grid", role: "grid", tabindex: "0", "aria-label": label,
-        "aria-multiselectable": canSelect ? "true" : undefined, onscroll: () => draw(), onkeydown },
+        "aria-multiselectable": canSelect ? "true" : undefined, onscroll, onkeydown },
         h("div", { class: "grid-top", role: "rowgroup" }, head), body);
-    const observer = new ResizeObserver(() => draw(true));
+    const observer = new ResizeObserver(([{ contentRect }]) => {
+        height = contentRect.height;
+        top = element.scrollTop;
+        draw();
+    });
     observer.observe(element);
+
+    function onscroll() {
+        top = element.scrollTop;
+        drawSoon();
+    }
 
     function line(index) {
         const row = rows[index];
-        const name = key(row);
         const made = h("div", {
-            class: `grid-row${index === active ? " active" : ""}${name === current ? " current" : ""}`, role: "row", id: prefix + index,
-                "aria-rowindex": String(index + 2),
-            "aria-selected": canSelect ? String(selection.has(name)) : undefined, style: { transform: `translateY(${index * ROW}px)` },
+            role: "row", id: prefix + index, "aria-rowindex": String(index + 2), style: { top: `${index * ROW}px` },
             onclick: (event) => {
                 if (event.target.closest("a")) return;
                 active = index;
                 if (event.target.closest(".grid-box") || event.ctrlKey || event.metaKey) toggle(index);
                 else if (event.shiftKey && canSelect) range(index);
                 else if (getSelection().isCollapsed) onopen(row);
-                draw(true);
+                drawSoon();
             },
-        }, canSelect && h("div", { class: "grid-box", role: "gridcell" },
-            h("span", { class: "tick", "aria-hidden": "true" }, selection.has(name) && icon("check")),
-            h("span", { class: "sr" }, selection.has(name) ? "selected" : "")));
+        }, canSelect && h("div", { class: "grid-box", role: "gridcell" }, h("span", { class: "tick", "aria-hidden": "true" }), h("span", { class: "sr" })));
         for (const column of columns) {
             const shown = column.render(row);
             made.append(h("div", { role: "gridcell", class: column.class,
@@ -50,6 +59,18 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
                 typeof shown === "string" && shown.length > 200 ? shown.slice(0, 200) : shown));
         }
         return made;
+    }
+
+    /// Shows whether a line is the active one, the current one, and selected.
+    function mark(made, index) {
+        const name = key(rows[index]);
+        made.className = `grid-row${index === active ? " active" : ""}${name === current ? " current" : ""}`;
+        const isSelected = selection.has(name);
+        if (!canSelect || made.getAttribute("aria-selected") === String(isSelected)) return;
+        made.setAttribute("aria-selected", String(isSelected));
+        const [tick, text] = made.firstChild.children;
+        put(tick, isSelected && icon("check"));
+        put(text, isSelected && "selected");
     }
 
     let anchor = 0;
@@ -64,26 +85,32 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
         onselect?.(selection);
     }
 
-    function draw(isAll = false) {
-        const from = Math.max(0, Math.floor(element.scrollTop / ROW) - OVERSCAN);
-        const to = Math.min(rows.length - 1, Math.ceil((element.scrollTop + element.clientHeight) / ROW) + OVERSCAN);
+    /// Draws once before the next frame, however often it is called until then.
+    function drawSoon(isOld = false) {
+        isStale ||= isOld;
+        frame ??= requestAnimationFrame(draw);
+    }
+
+    function draw() {
+        cancelAnimationFrame(frame);
+        frame = undefined;
+        if (height === 0) return;
+        const from = Math.max(0, Math.floor(top / ROW) - OVERSCAN);
+        const to = Math.min(rows.length - 1, Math.ceil((top + height) / ROW) + OVERSCAN);
         if (rows.length && to >= rows.length - 40) onmore?.();
-        if (isAll) {
-            lines = new Map();
-            put(body);
-        }
         for (const [index, made] of lines) {
-            if (index < from || index > to) {
-                made.remove();
-                lines.delete(index);
-            }
+            if (!isStale && index >= from && index <= to) continue;
+            made.remove();
+            lines.delete(index);
         }
+        isStale = false;
         const added = document.createDocumentFragment();
         for (let index = from; index <= to; index += 1) {
-            if (lines.has(index)) continue;
-            const made = line(index);
-            lines.set(index, made);
-            added.append(made);
+            if (!lines.has(index)) {
+                lines.set(index, line(index));
+                added.append(lines.get(index));
+            }
+            mark(lines.get(index), index);
         }
         body.append(added);
         if (lines.has(active)) element.setAttribute("aria-activedescendant", prefix + active);
@@ -92,16 +119,16 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
 
     function move(next) {
         active = Math.max(0, Math.min(rows.length - 1, next));
-        const top = active * ROW;
-        const height = element.clientHeight - ROW;
-        if (top < element.scrollTop) element.scrollTop = top;
-        else if (top + ROW > element.scrollTop + height) element.scrollTop = top + ROW - height;
-        draw(true);
+        const place = active * ROW;
+        // The head covers the first line.
+        const room = height - 2 * ROW;
+        if (place < top || place > top + room) top = element.scrollTop = place < top ? place : place - room;
+        drawSoon();
     }
 
     function onkeydown(event) {
         if (event.target !== element || event.metaKey || event.altKey || rows.length === 0) return;
-        const page = Math.max(1, Math.floor(element.clientHeight / ROW) - 2);
+        const page = Math.max(1, Math.floor(height / ROW) - 2);
         const next = { ArrowDown: active + 1, j: active + 1, ArrowUp: active - 1, k: active - 1, PageDown: active + page,
             PageUp: active - page, Home: 0, End: rows.length - 1 }[event.key];
         if (next !== undefined) {
@@ -114,7 +141,7 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
             onselect?.(selection);
         } else return;
         event.preventDefault();
-        draw(true);
+        drawSoon();
     }
 
     return {
@@ -131,29 +158,39 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
             }, column.canSort && onsort ? h("button", { type: "button", class: "sort", onclick: () => onsort(sort === column.name
                 ? `-${column.name}` : sort === `-${column.name}` ? "" : column.name) }, column.title,
                 sort.replace(/^-/, "") === column.name && icon(sort.startsWith("-") ? "arrow-down" : "arrow-up")) : column.title)));
-            draw(true);
+            drawSoon(true);
         },
         setRows(list, isReset = false) {
             rows = list;
             if (isReset) {
                 active = anchor = 0;
-                element.scrollTop = 0;
+                if (top > 0) top = element.scrollTop = 0;
             }
+            this.grow();
+            drawSoon(true);
+        },
+        /// Shows that the list of rows has become longer, and is the same otherwise.
+        grow() {
             element.setAttribute("aria-rowcount", String(rows.length + 1));
             body.style.height = `${rows.length * ROW}px`;
-            draw(true);
+            drawSoon();
         },
         setCurrent(name) {
             current = name;
-            const index = rows.findIndex((row) => key(row) === name);
-            if (index >= 0) active = index;
-            draw(true);
+            if (name !== undefined && !(rows[active] && key(rows[active]) === name)) {
+                const index = rows.findIndex((row) => key(row) === name);
+                if (index >= 0) active = index;
+            }
+            drawSoon();
         },
         clearSelection() {
             selection.clear();
             onselect?.(selection);
-            draw(true);
+            drawSoon();
         },
-        close: () => observer.disconnect(),
+        close() {
+            observer.disconnect();
+            cancelAnimationFrame(frame);
+        },
     };
 }

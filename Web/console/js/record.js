@@ -42,7 +42,7 @@ export function openRecord(place, what) {
         const has = (name) => record.fields?.[name]?.value != null;
         const names = [...new Set([...inOrder((type?.fields ?? []).filter((one) => !one.isSystem)).map((one) => one.name),
             ...Object.keys(record.fields ?? {})])].sort((one, other) => has(other) - has(one));
-        const canEdit = what.canModify && type && isAsked(type);
+        const canEdit = type && isAsked(type);
         handle.edit = canEdit ? () => form(record) : undefined;
         const zone = record.zoneID?.zoneName;
         put(place, head(h("span", { class: "row" }, badge(record.recordType, "accent"), id(record.recordName, 30)),

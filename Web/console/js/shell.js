@@ -266,7 +266,7 @@ async function show(isUpdate = false) {
     document.title = [title, route.container, route.environment === "production" && "Production", "Nacre"].filter(Boolean).join(" · ");
     const view = h("div", { class: "view" }, skeleton());
     put(main, view);
-    main.scrollTop = 0;
+    if (!isFirst) main.scrollTop = 0;
     if (!page) {
         put(view, h("div", { class: "empty" }, h("h1", { tabindex: "-1" }, "No such page"), h("p", {}, location.hash),
             h("a", { class: "button", href: href("home") }, "Home")));

@@ -3,7 +3,7 @@
 import { api } from "../api.js";
 import { withAuthor } from "../author.js";
 import { inOrder } from "../ckdb.js";
-import { has, isAsked, modify, query as ask, schema as readSchema, zones as listZones } from "../data.js";
+import { isAsked, modify, query as ask, schema as readSchema, zones as listZones } from "../data.js";
 import { h, icon, put, uniqueID } from "../dom.js";
 import { saveFile } from "../files.js";
 import { grid } from "../grid.js";
@@ -36,8 +36,7 @@ export default {
     async render(view, route) {
         view.classList.add("full", "records");
         put(view, h("div", { class: "view" }, h("h1", { class: "sr", tabindex: "-1" }, "Records"), skeleton()));
-        const [schema, canModify, canListZones] = await Promise.all([readSchema(route.place, { signal: route.signal }),
-            has("records/modify"), has("zones/list")]);
+        const schema = await readSchema(route.place, { signal: route.signal });
         const types = schema.types.filter(isAsked);
         if (types.length === 0) {
             view.classList.remove("full");
@@ -47,11 +46,11 @@ export default {
             firstRecord({ ...route.place, url: store.server.get()?.publicURL ?? "" }), [linkButton("Write a schema", here("ckdb"))]));
             return undefined;
         }
-        return browse(view, route, { schema, types, canModify, canListZones });
+        return browse(view, route, { schema, types });
     },
 };
 
-function browse(view, route, { schema, types, canModify, canListZones }) {
+function browse(view, route, { schema, types }) {
     let now = {};
     let of;
     let rows = [];
@@ -138,7 +137,7 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
                 h("label", { class: "picker" }, h("span", {}, "Type"),
                     select(types.map((type) => type.name), now.type, (type) => change({ type, sort: "", columns: "", predicate: "" }))),
                 h("span", { class: "grow" }),
-                canModify && button("New record", () => panelOf({ isNew: true }), { symbol: "plus", kind: "lead" }),
+                button("New record", () => panelOf({ isNew: true }), { symbol: "plus", kind: "lead" }),
                 menu("Columns", "columns-3", columnsMenu), menu("Queries", "history", queriesMenu),
                 menu("Export", "download", exportMenu), button("Code", () => showCode(), { symbol: "code" })),
             h("form", { class: "toolbar", onsubmit: (event) => { event.preventDefault(); if (check()) change({ predicate: input.value.trim() }); } },
@@ -149,9 +148,9 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
                 button("Find", undefined, { kind: "main", type: "submit" })));
     }
 
-    /// A field for the zone: a list if the server lists zones, and otherwise a name.
+    /// A field for the zone: a list if a user is named, and otherwise a name.
     function zoneField() {
-        if (!canListZones || !now.user) return h("input", { type: "text", value: now.zone === "*" ? "" : now.zone,
+        if (!now.user) return h("input", { type: "text", value: now.zone === "*" ? "" : now.zone,
             placeholder: "all zones", autocomplete: "off", spellcheck: "false",
             onchange: (event) => change({ zone: event.target.value.trim() || "*" }) });
         const isShared = now.database === "shared";
@@ -397,7 +396,7 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
             if (mine !== controller) return;
             rows.push(...page.records);
             marker = page.marker;
-            list.setRows(rows);
+            list.grow();
             drawStatus();
         } catch (error) {
             if (mine === controller) {
@@ -537,7 +536,7 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
             chosen > 0 ? h("div", { class: "row" }, h("strong", {}, `${number(chosen)} selected`),
                 button("Copy names", (event) => copy([...list.selection].map((key) => key.split("\n")[1]).join("\n"), event.currentTarget),
                     { symbol: "copy", kind: "quiet" }),
-                canModify && button("Delete", () => removeSelected(), { symbol: "trash-2", kind: "danger" }),
+                button("Delete", () => removeSelected(), { symbol: "trash-2", kind: "danger" }),
                     button("Clear", () => list.clearSelection(), { kind: "quiet" }))
                 : h("span", {}, rows.length ? `${number(rows.length)} ${marker ? "and more" : rows.length === 1 ? "record" : "records"}` : ""),
             marker && button("Load all", () => all(), { kind: "quiet" }),
@@ -618,7 +617,7 @@ function browse(view, route, { schema, types, canModify, canListZones }) {
         side.hidden = false;
         view.classList.add("has-panel");
         panel = openRecord(side, {
-            ...what, of, schema, canModify, type: typeNow(), zone: what.zone ?? (now.zone === "*" ? "_defaultZone" : now.zone),
+            ...what, of, schema, type: typeNow(), zone: what.zone ?? (now.zone === "*" ? "_defaultZone" : now.zone),
                 link: recordLink, signal: route.signal, isPrivate: now.database === "private", isPublic: isPublic(now),
             onclose: () => (now.record ? route.go(write({ ...now, record: undefined })) : (closePanel(), list.element.focus())),
             onsaved: (record) => {
