@@ -31,8 +31,8 @@ from axe_playwright_python.sync_playwright import Axe  # noqa: E402
 from playwright.sync_api import expect, sync_playwright  # noqa: E402
 
 CONSOLE = os.path.join(root, "Web/console")
-FIRST_LOAD_BYTES = 80 * 1024
-READY_MILLISECONDS, PAINT_MILLISECONDS, FRAME_MILLISECONDS = 300, 1000, 50
+FIRST_LOAD_BYTES = 84 * 1024
+PAINT_MILLISECONDS, FRAME_MILLISECONDS = 1000, 50
 ADA = "ada%40example.com"
 # Queries of pages that show more with one.
 QUERIES = {
@@ -97,10 +97,11 @@ class Scene:
     def settle(page):
         page.wait_for_selector("main h1", state="attached")
         page.wait_for_function("() => !document.querySelector('main .skeleton')")
-        look = page.get_by_role("button", name="Look", exact=True)
-        if "look" in page.url and look.count() and page.locator(".grid").count() == 0:
-            look.first.click()
-            page.wait_for_selector(".grid")
+        # Pages of a user's data ask first whether to look. Of those of records the ones with `look` do.
+        look = page.locator(".empty").get_by_role("button", name="Look", exact=True)
+        if ("look" in page.url or "/records?" not in page.url) and look.count():
+            look.click()
+            page.wait_for_function("() => !document.querySelector('main .skeleton')")
         page.wait_for_timeout(60)
 
 
@@ -206,6 +207,24 @@ def check_links(scene):
     assert "record=" not in page.url
 
 
+def check_looks(scene):
+    """A link leads to no look at a user's data: the page asks first, and looks once it is told to."""
+    page, asked = scene.window(), []
+    page.on("request", lambda request: request.method == "POST" and asked.append(request.url.split("/admin/1/")[1]))
+    for path, query, route in [("zones", f"user={ADA}&zone=Notes", "zones/list"), ("shares", f"user={ADA}&zone=Work&record=note-001", "shares/list"),
+        ("subscriptions", f"user={ADA}&db=public&subscription=starred-notes&record=note-001", "subscriptions/list"),
+            ("records", f"db=private&user={ADA}&zone=*&type=Note&record=note-001&rzone=Notes", "query/explain")]:
+        page.goto("about:blank")  # Each page as if the link opened the console.
+        page.goto(scene.base + fragment(path, query=query))
+        look = page.locator(".empty").get_by_role("button", name="Look", exact=True)
+        look.wait_for()
+        assert asked == [], f"{path} asked {asked} by a link alone"
+        look.click()
+        page.wait_for_selector("main table td, .grid-body .grid-row")
+        assert route in asked, f"{path} asked {asked}"
+        asked.clear()
+
+
 def check_first(scene):
     """What a visit loads at first, how soon it paints, and how soon it is ready."""
     page = scene.window()
@@ -261,8 +280,6 @@ def check_editor(scene):
     scene.open(page, fragment("records", query="type=Note&record=note-001&rzone=_defaultZone"))
     panel = page.locator(".panel")
     panel.locator(".record-fields").wait_for()
-    if panel.get_by_role("button", name="Edit").count() == 0:
-        return "left out: the server has no route records/modify"
     fields = panel.locator(".record-fields")
     panel.get_by_role("button", name="Edit").click()
     before = panel.get_by_label("title", exact=True).input_value()

@@ -1,9 +1,19 @@
 /// The input for a user, and the form above pages about one user's data: whose, and the word that a look is audited.
+/// A link alone never looks: it may be of a page elsewhere.
 
 import { accounts } from "./data.js";
 import { h, put, uniqueID } from "./dom.js";
 import { href } from "./router.js";
-import { button, field, select } from "./ui.js";
+import { button, empty, field, linkButton, select } from "./ui.js";
+
+/// The users at whose data somebody chose to look since the console was opened; the server's audit log has each look.
+export const looked = new Set();
+
+/// Asks whether to look at a user's data, to which a link led; `onlook()` is called when that is chosen.
+export function askToLook(user, onlook) {
+    return empty(`The private data of ${user}`, "Nobody but the user and their apps reads it otherwise. The audit log says that you did, and when.", [],
+        [button("Look", () => { looked.add(user); onlook(); }, { kind: "main", symbol: "eye" }), linkButton("Audit log", href("audit"))]);
+}
 
 /// An input for a user that suggests the addresses of accounts, as `[list, input]`. `props` are further ones of the input.
 export function userInput(props, { signal } = {}) {
@@ -17,8 +27,13 @@ export function userInput(props, { signal } = {}) {
 export function lookForm({ user = "", db, databases }, onlook, { signal } = {}) {
     const [list, input] = userInput({ value: user, "data-filter": "" }, { signal });
     const choice = databases && select(databases, db);
-    return h("form", { class: "card", onsubmit: (event) => { event.preventDefault();
-        if (input.value.trim()) onlook({ user: input.value.trim(), ...(choice ? { db: choice.value } : {}) }); } }, list,
+    return h("form", { class: "card", onsubmit: (event) => {
+        event.preventDefault();
+        const name = input.value.trim();
+        if (!name) return;
+        looked.add(name);
+        onlook({ user: name, ...(choice ? { db: choice.value } : {}) });
+    } }, list,
         h("div", { class: "form-row" }, field("User", input), choice && field("Database", choice),
             button("Look", undefined, { kind: "main", type: "submit", symbol: "eye" })),
         h("p", { class: "hint" }, "Each look at a user's data is written to the ", h("a", { href: href("audit") }, "audit log"), "."));

@@ -7,7 +7,7 @@ import { isAsked, modify, query as ask, schema as readSchema, zones as listZones
 import { h, icon, put, uniqueID } from "../dom.js";
 import { saveFile } from "../files.js";
 import { grid } from "../grid.js";
-import { userInput } from "../look.js";
+import { looked, userInput } from "../look.js";
 import { operators, operatorsOf, parse, print, PredicateError, request as makeRequest } from "../predicate.js";
 import { openRecord } from "../record.js";
 import { here, href } from "../router.js";
@@ -19,8 +19,6 @@ import { button, code, copy, elided, empty, field, iconButton, linkButton, numbe
 import { text } from "../values.js";
 
 const PAGE = 200;
-/// Whose private data was looked at since the console was opened; the server's audit log has each look.
-const looked = new Set();
 
 const keyOf = (record) => `${record.zoneID?.zoneName ?? ""}\n${record.recordName}`;
 

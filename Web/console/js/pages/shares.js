@@ -2,7 +2,7 @@
 
 import { api } from "../api.js";
 import { h, icon, put } from "../dom.js";
-import { lookForm } from "../look.js";
+import { askToLook, looked, lookForm } from "../look.js";
 import { here } from "../router.js";
 import { badge, button, card, empty, field, header, id, load, table } from "../ui.js";
 
@@ -18,10 +18,12 @@ export default {
 
         function update({ query }) {
             put(form, lookForm(query, (asked) => route.go(asked), route));
+            put(who);
             if (!query.user) return put(list, empty("Whose shares?",
                 "A share is in its owner's private database: name the owner. An app shares a zone by these lines:", [
                 ["Swift", "let share = CKShare(recordZoneID: zone.zoneID)\nshare[CKShare.SystemFieldKey.title] = \"Trip\"\ntry await database.modifyRecords(saving: [share], deleting: [])"],
                 ["nacre", `nacre share list --container ${route.container} --environment ${route.environment} --user ada@example.com`]]));
+            if (!looked.has(query.user)) return put(list, askToLook(query.user, () => update({ query })));
             load(list, () => api.post("shares/list", { ...route.place, user: query.user }, { signal: route.signal }), ({ shares }) => table({
                 label: `Shares of ${query.user}`, rows: shares, key: (share) => `${share.zone}\n${share.share}`,
                     onopen: (share) => route.go({ user: query.user, zone: share.zone, record: share.root ?? share.share }),

@@ -2,7 +2,7 @@
 
 import { api } from "../api.js";
 import { h, icon, put } from "../dom.js";
-import { lookForm } from "../look.js";
+import { askToLook, looked, lookForm } from "../look.js";
 import { badge, button, card, empty, field, header, load, table, time } from "../ui.js";
 
 export default {
@@ -21,6 +21,7 @@ export default {
             if (!query.user) return put(list, empty("Whose subscriptions?", "A subscription belongs to its user. An app makes one by these lines:", [
                 ["Swift", "let subscription = CKQuerySubscription(recordType: \"Note\", predicate: NSPredicate(format: \"stars > 3\"),\n    subscriptionID: \"starred\", options: [.firesOnRecordCreation])\nsubscription.notificationInfo = CKSubscription.NotificationInfo(shouldSendContentAvailable: true)\ntry await database.save(subscription)"],
                 ["nacre", `nacre subscription list --container ${route.container} --environment ${route.environment} --database private --user ada@example.com\nnacre listen   # prints notifications as they come`]]));
+            if (!looked.has(query.user)) return put(list, askToLook(query.user, () => update({ query })));
             load(list, () => api.post("subscriptions/list", { ...route.place, user: query.user, database: db }, { signal: route.signal }),
                 ({ subscriptions }) => {
                 ask(subscriptions, query, db);

@@ -3,7 +3,7 @@
 import { api } from "../api.js";
 import { changes, has, zones as listZones } from "../data.js";
 import { h, icon, put } from "../dom.js";
-import { lookForm } from "../look.js";
+import { askToLook, looked, lookForm } from "../look.js";
 import { here } from "../router.js";
 import { askToDestroy, toast, toastError } from "../shell.js";
 import { badge, button, card, copy, empty, field, header, id, iconButton, load, plural, problem, skeleton, table, time } from "../ui.js";
@@ -33,6 +33,11 @@ export default {
             if (!query.user) return put(list, empty("Whose zones?", "Name the owner of the private database.", [
                 ["Swift", "let zone = CKRecordZone(zoneName: \"Notes\")\ntry await container.privateCloudDatabase.save(zone)"],
                     ["nacre", "eval \"$(nacre env)\"\nnacre zone list\nnacre zone changes --zone Notes"]]));
+            if (!looked.has(query.user)) {
+                drawn = "";
+                put(feed);
+                return put(list, askToLook(query.user, () => update({ query })));
+            }
             if (drawn !== `${db} ${query.user}`) {
                 drawn = `${db} ${query.user}`;
                 if (canList) load(list, () => listZones(of, { signal: route.signal }), (zones) => table({
