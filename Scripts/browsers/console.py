@@ -26,7 +26,7 @@ sys.path.insert(0, here)
 
 import console_data  # noqa: E402: the path comes first
 import console_operations  # noqa: E402
-from console_data import CONTAINER, MARKUP  # noqa: E402
+from console_data import CONTAINER, MARKUP, value  # noqa: E402
 from axe_playwright_python.sync_playwright import Axe  # noqa: E402
 from playwright.sync_api import expect, sync_playwright  # noqa: E402
 
@@ -45,6 +45,8 @@ QUERIES = {
     "schema": ["type=Note", "view=diagram"],
     "roles": ["", "user=bob%40example.com&operation=WRITE&record=note-001"],
 }
+# Pixels by which the window, or its part with the page, scrolls to the side.
+WIDER = "() => Math.max(...[document.documentElement, document.querySelector('main')].map((one) => one.scrollWidth - one.clientWidth))"
 # Answers of the server that a page above asks for on purpose: the browser reports each as an error of loading.
 REFUSALS = ("records", "request")
 
@@ -129,7 +131,7 @@ def check_pages(scene):
                     page.screenshot(path=os.path.join(scene.pictures, name + ".png"))
                     found = axe.run(page).response["violations"]
                     violations += [f"{name}: {one['id']}: {one['nodes'][0]['html'][:160]}" for one in found]
-                    wide = page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
+                    wide = page.evaluate(WIDER)
                     violations += [f"{name}: {wide} pixels wider than the window"] if wide > 0 else []
                     violations += [f"{name}: {fault}" for fault in page.faults]
                     page.faults.clear()
@@ -156,6 +158,57 @@ def check_markup(scene):
             scene.open(page, fragment(path, query=query))
         scene.open(page, f"#/c/{quoted}/development/records")
     assert not page.evaluate("() => window.hurt || document.querySelector('img[src=x]')"), "markup became an element"
+
+
+HOSTILE = [MARKUP, "javascript:window.hurt=1", "\u202egnp.exe", "W" * 180, "__proto__", "\"><script>window.hurt=1</script>"]
+
+
+def fill_hostile(place):
+    """Gives every kind of name and value the hostile texts, as far as the server takes them: names of records are printable ASCII, for one."""
+    owner = place.user("hostile@example.com")
+    place.administer("users/change-name", {"email": "hostile@example.com", "givenName": MARKUP, "familyName": "W" * 60})
+    place.administer("tokens", {"container": CONTAINER, "environment": "development", "kind": "api", "name": HOSTILE[-1]})
+    for zone in HOSTILE:
+        place.cloud(owner, "private/zones/modify", {"operations": [{"operationType": "create", "zone": {"zoneID": {"zoneName": zone}}}]})
+    names = [text if text.isascii() and text[0] != "_" else f"hostile-{index}" for index, text in enumerate(HOSTILE)]
+    records = [{"recordName": name, "recordType": "Note", "fields": {"title": value(text), "text": value(text * 20), "tags": value(HOSTILE, "STRING_LIST"),
+        "folder": value({"recordName": name, "action": "NONE"}, "REFERENCE")}} for name, text in zip(names, HOSTILE)]
+    for database, zone in [("public", None), ("private", None), ("private", MARKUP)]:
+        place.save(owner, database, records, zone)
+    place.save(owner, "private", [{"recordName": "share", "recordType": "cloudkit.share", "forRecord": {"recordName": MARKUP}, "publicPermission": "READ_ONLY",
+        "fields": {"cloudkit.title": value(MARKUP)}}], MARKUP)
+    place.cloud(owner, "private/subscriptions/modify", {"operations": [{"operationType": "create", "subscription":
+        {"subscriptionID": name, "subscriptionType": "zone", "zoneID": {"zoneName": MARKUP}}} for name in HOSTILE]})
+
+
+def check_hostile(scene):
+    """Hostile names and values of apps, users and administrators: none runs, none is where a link leads, and no page is wider than its window."""
+    if "hostile@example.com" not in [user["email"] for user in scene.place.administer("users")["users"]]:
+        fill_hostile(scene.place)
+    user, seen = "hostile%40example.com", 0
+    for width in (1440, 390):
+        page = scene.window(width)
+        page.may_refuse = True
+        states = [("records", f"db=private&user={user}&zone=*&type=Note&look=1")]
+        for name in map(urllib.parse.quote, HOSTILE):
+            states += [("zones", f"user={user}&zone={name}"), ("shares", f"user={user}&zone={name}&record={name}"), ("zones", f"user={name}"),
+                ("subscriptions", f"user={user}&db=private&subscription={name}&record={name}&zone={name}"),
+                ("records", f"type=Note&record={name}&rzone=_defaultZone"), ("records", f"type={name}&q={name}&sort={name}&cols={name}"), ("logs", f"user={name}")]
+        states += [(path, "") for path, is_of_server in pages() if not is_of_server]
+        for path, query in states + [("users/" + user, None), ("users", None), ("audit", None), ("serverlog", None)]:
+            scene.open(page, fragment(path, query is None, query or ""))
+            wide = page.evaluate(WIDER)
+            bad, hurt = page.evaluate("""() => [
+                [...document.querySelectorAll("a[href],form[action],iframe,img")].map((one) => one.getAttribute("href") ?? one.src ?? "")
+                    .filter((to) => !/^(#|favicon|blob:|https?:)|^\\/|^\\.\\./.test(to) && to !== location.origin + "/console/favicon.svg"),
+                Boolean(window.hurt || document.querySelector("img[src=x]") || ({}).hurt)]""")
+            if wide > 0:
+                page.screenshot(path=os.path.join(scene.pictures, "wide.png"))
+            assert wide <= 0 and not bad and not hurt, f"{path}?{query} at {width}: {wide} pixels too wide, leads to {bad}, {hurt}"
+            assert not page.faults, f"{path}?{query}: {page.faults}"
+            seen += 1
+        page.context.close()
+    return f"{seen} states"
 
 
 def check_keyboard(scene):
