@@ -3,80 +3,81 @@
 
 extension ConsoleFile {
     /// The SHA-256 of the names and digests of the files of Web/console from which this is made.
-    static let sources = "0c6c3223e4680cec3195e49f754bad85b013b5aa66d98bf1d0e755ddf8088763"
+    static let sources = "a3af390d928022c9a71ac8832f8a967b6958346478f47db76e54a9e065ae60f9"
 
     /// The files of the console.
     static let embedded: [ConsoleFile] = [
         ConsoleFile(
-            path: "app.css", digest: "64a9b827b8099760", length: 26048, gzip: """
-            H4sIAAAAAAACA5RWh3azOhJ+FfbWeA/4Igw4hu29994FGtn6A4gjiZTl+N13RkBiHG9zlYZP3/SBwmjtxlo32kS2PkELRaOOJxcIbh7KKOp5D6YIvCwi2d3H\
-            Msf3Lgw+ZjFLWb5BlB2M5DVc4fyLcHtWM0k4w5UFcQWr8H0gmEh2yZ5gJ/34TimTO8kQlcTJPqkI1ajuSiMksBOCQHyX7PYLKLLO6O64xtZ5fagTxO5Euk8F\
-            YVX3sMawKmFJihjI4ADce6qlW4PSKssyjiB+qNLqQCDJVXeFymR+yMm0ezjwgyQUr2u4hrF9nuREtq/RvOoNdkMxxAAgfHx32Y5fYMmR26mI75P7KXpHrcWV\
-            7jqv0oR0p7U8iAV0U7NkkJPmdJdMmX3ipluD9iKL4xhBkFf3Wb2AbtDJCv3YUSr2CY+94opfGccPSZVUiJHZAdcz5jZZDp5MsIr5dPRGi6F2SndXnFi+sSBO\
-            yWHP19Bb1DVUQhI1TxjbeTxw0xCqw0V0NFwo6NzdIRZwRGBOxU1Wo833QgRZ/CluYHfg3B9vdaeLYFB+YXteQxh89OvvBT/F7Ue4/Da3NVLy4NtaAAp+Cl2j\
-            Q9x1VjfcIuI78IH/bgh+zTu7nHrlQgVk0GCLYN8/U/GeuNBPRRAHrH8OEvy+r3ZGKcPE5ZuQcDGCdreRSTohMcZSYyGztH/+gm3TLLAv1kEbDSr8NRw1BL/9\
-            YfgrXWmnwwtzQ4s/kQWjZDnXrR9DxSM3d0spb0pbG900FTcXV1dtvQmcQaaeG8Sf/Tz7s+COR46m2Ve93X99P+FuQMm5KySJzl8eK/0cWfVPhUOk0kaAiVBy\
-            Prm2CSstXsYTEGPB4vjTsxe03BxVV8TlpdHYlpuy4vXD0eihE7PUT9hNSSNPNvopejK8L3j38nQCA+cTC09JeNqFfTg0oW5CgR8R9gZCqY6DgTdVPReCLIzP\
-            QzM2yjoM0EsDRac74hkpSeQFFAlmtfTbp8nwPI3LBpxDx6hyiCXaxoxBW/pIL/5tkwyZCqnrwUaPyqqqgVEPDkGLnuRCD0vf6zmfdpeI3Q0EH28VgoNnF2HY\
-            wHiTtJQWXIGlea61AB+Rh0qEW4VfaoGQDnADfNqprh+cX07qJW9V8zLrIPGmvDAr2WZIXA3O6W46GlpooHavrJ6lUB1mSbk5zfPuvOi6NsKfmcmxU7LgQvus\
-            bKwHY5Gq16pzYM63Y01uB1Y3SgTrIOH1y+gwdOLPJyUEdH8dhbJ9w198nr6k2l4bx7FjtqpGtU9KuFPBckzHkmxaywae/YFSqqaZVtR2D1CgodRx3ybPZ1k0\
-            s2zvFwEZU2M9+4K/FH5A/ybpeWvN2Gur/IDmFbo1OChnqgt7cLk0STH5VNaN6rGBEKg69PcO5+umfDopB76OqSapnc5bf0delZWXbFC5lusLKCD5dHK8RdYN\
-            bQVm9AXJcZagI2ThVD9Iojj+IwiMqgvHq6Hhhvb2vDX66TUPFNvyiMG5R888T4S6WltQKsH42E/TYFJrHY6O19NHowSdnvJEuwgP4yUHNCmHtrNFq7qWP9/F\
-            IZNmM6uo0UjkL5DNuJl068j+cbZlFn5tO5f/tuZGLLvxw2Cdki+RhUYuJEdyy5cKK1HnXAYxXUCzkv/LZgM9cHfHB6cjqVw4+4B/dzRew12Kw2vjPdqsojbb\
-            Ig1v4WIgi8dTudaPP0V6wAZahSf4IkhYfi29MpI62RYfOd0H+P0o+MgqAUHLVffReYuSkeAeVeCuXGX6RobngL9N7oBRY+MfGvL+TjE/ZW/K13uQc7ot2HoW\
-            UHu9YdCMYrcAFqFq+RE86fwEswlYENO7fG1EA+ixegTvV8El2jsutfPRR+X7hvUdWFDePNGSgVuOeAvP060XukdldNci71ffnr7+Gvhwruyl4XPh1up54F+9\
-            PGl7q7yO3+dXMPvJ3IRLSJpuz13ffzE7DW7D0zTJBHqW4cl/v5KFQLYMdfPu7zkBbEu2tUv20FNqWPWRmfsJLIayjdweFkX3ua+rNpnUGSDUQ0rUvCkjgHRZ\
-            abbHc4FokepMwciJxinEbfW3qtnuooYA+pJ9H5UA5NESUnvdTkBLsbrC7nLW5WaTOYMDO3W/LfPS7HtRbvYgxOuq7rnghmxT3moyYfGtWkcPyeR4wtVsRxnn\
-            kgpqq+VCMTTBTNrQ9DC6v78XvIsYRwJOipZ7Ibgl/BEaWtkjepeChBRQgD78tDRfzf54wsf/QIW16LT5f+nFY9NC22REyw5HZJkCNXDfR5CGlgzN82Hn4Ngv\
-            82wdAPpcxTK02LM1rD48J/A3ejrXEAE1oIfZOAHorSOUH2yoY25tsAVpWHqlV8e+nl3Axm2j0WQd0bGf5qq1o31uXKILym4K4QQnhMpQaEB8HCw2VAw9qGVO\
-            Kx6h5KxpNaLj5H6TuVRWZ0OePtkThFSyyweO481O1t5skcV8wnrUJqMv49MsN28dnCKKBKXYuOGFmCCrSL5nHKYJSAlR7hYnBwh+QBhonqRxn49HmHfnpaLe\
-            dikhz0a2A2k1YK+jrSVoDB+VzeJTnXRQXY35tTLfWgeVHMnDaqlf1NC2YEWUgECnz+/7vQweDLxoIWYXKRhSkKjvTGC846/VKeA87Q3ErhZWi1AbciNbfG8l\
-            YHMkSfj/QAIlWhLZBCcyUne4Vfk0rV7SE9hqMNUCWihXh9ZQsoXlWloi9ix44awCWzyZ5psxB98bIjBN1exN6xpB70+t5hdBfjABYZHcbra7S1pYmVEHXTMP\
-            coCp+/6pASXkT8N2hw8X9qAYSHWwAjvCTGPKWWWe8loufyOlNWG3uqZfngXNjyjVxq2KLTJxa81LZDPQTCib+XuKTD9qp/BUCfcoE0YOzDhCuKOBRX2y6udg\
-            6vrLMs3uhqZlcXiBZnJEiEd70N2Y+VNWFPN/3DxBsH45u0BUd398SeR4emn0oBLYmJG0yrIiux1w/b/3yjStHESa7mMWvV4sb8TI3QRyLyB0VQojR7xtj6hG\
-            mx8PEDd+7GJfpXku3veNEH6aa6xUhhdb43INcbVllBDTZMwtWSxLiCXReniIj13S7fFUwXyUMuIvvg/9k30b8qTJ5MmskF7kKK+ku3CrBDDbLZ0NI8LvIsQu\
-            piQYmmckAtGsEm5g/cug34fzFSiR6uYwdLJYB61MES1DLRSQEl4QFaBrCoszRdCVLl+MTzNP++P2VZi7txF+Fzw6EXD6LgTeWi6Ny/FPZmtuwWe5Xy1Xm5AV\
-            p9egwzzFxJueN75Vs6bXM+6JOTbdE9+qnvSae+KfIfmjINLbvhut+dWbJPzDKY9QjyPdxYuNUY47/lM60leO1hp3vYVN0BzMrjcHXSv0VFTnWgdJ+csfy+qr\
-            93UK6j3gBVHSf565kUzCOfdcj0zGCYOrI5B4eIYfkKXbVfuyFf0Y0aQMh9ifK7Mv9fwgLPnh2lDfZF88mX2r4iF+0Cngk+4ABd1RY0k5G+DC5st/ND9O5g/b\
-            ndm+Qpbvv+b0jNRx5AewDszwATT3f81UfmjKbrv/Nc22wboln0KuJ83ywSrO3XEPg/cIO2/bgN/Lmnp56ed4NnZVQUg31bbYe8nCmwv5lNXhawET/ENzfjf/\
-            1Y4YMzIj9Xw8v2l6QeKlb4tgGmWZTRrrwhDnMf5I5DUXL0QqI4F/b2BMjIAfMQN9tXuACUptGIzFVmKllaYJudUENTmdTe/gkpvdxz9wPT1PGSiHt2+N7rCj\
-            oWAoO09/l288lFiBEwLSiNOeqrVx0Dw4E9CJiFNgPLa51LCXFIRj8yNMQ+xoyrxRz52rDRU8OPxZFvXORDDoMnN8y7s8UkV06CZu8hww4Q8n7dIKOJu77Y5b\
-            pg2sQTtw/wX1KxjabyP84tAGars4maPMA+5mIwwrSbhsLjAitIPKc/JcdNFc524JokrXpyC9zQfzvIufpjafpudJzdyk5FNRGyQYT0oQqml1eD5OGU6T3iwG\
-            dszesG+kyVxOOeuld/ZYHCCfRuxywuxfkua1/R+kIMygrIeREzQ9mNPDdn04ufcoKVCO9nBodmRBfFkdZi01u51slfwuWXLLu7t/vvz51fywWd46oQm0zbEd\
-            lJOlnBfQTNqksghrIwF5BtCuG007sI4R2VZRvfPdClI75Me+04ZDOAonF6go95DuKHEMt1ngQNqjsKiQHiYLxbAiVtGdcVpzLa27jJbsVBzMnrULWZC5k1ek\
-            dntSG+1HYdpfznqXGFgEhNGxL061eagNrCHIY+7NwfxMEm6zG3CuwcB5/WHVVTZETZVXK2VSVDZhVN25RBJLh3r/YRZjBSuXpmyvgsL2XjdYcwQoWPYG1Pmw\
-            L9hFSGB4dzTYjXN6PJlD7Zc58Xvy+G3PcFgJWoaIWffwBCn006VUslRqYZUO4NR8yLfwZbz46zEU3mXZo41DApk4RVi5KHpCrJoyBUdk3uzwr67RSmTuuhxZ\
-            1sUU2897FrTz8XFgwIOLSektPbDYx2KdmzX6oUAkW6zb+fotWdjcymwmjUz+DEU68H0Nmmqge1uMQzmZzDdUu5mmAM60A8z7fARm1/7hAedYno8nSSy6svXm\
-            fo6FrQX3S9A/mNPvP47WYa1jjT0aCHMkH6esJ5MiIuh2x1Z9JnwlAUjblryGpwITmq6XQJiIGi9pnS3zrzux0ZtsbNF56MSZ8Ui8k9bPjg/jqb48CS//xa2s\
-            XyvM3iHM607ayQV6/IOe0UjkdwAEpbUfRUzkWolqA/sMKEj6v8m+7jzK7iHtqxFTVlOJ0BUR2WRP9AqAyjRnLSUbsUFOsyRDGDHX9rjoFJLZ14QMp0dk1LxA\
-            MtiLofAafYiNri1XyF3AwJ+MnxGUpNTGJWqEyz82R1CY9cAVz9V3UxJLEMWyJg4GIWUON88EV661+F3lxJUWYnytjPAi6P+gA3U/qUDiNZJ2rMT+j+kdntQf\
-            gV0PXfSme0VR7WFoFXfidhRxlw11hL22q3QQoT1dYRpOS0mldmVpZg9+YWPd/laj1Js9Xq2VfiHrW9YT5UAqEzt2NlvoW7cRRTzcFjbsnHAa3YunOo1at9CI\
-            xGKYf35mnS3sinl5w00ug4n9nxvl9SreBbiE1oGtvZgCjhUb+YKA87ugT6zg/E6CIxaZnJUegST2CT1zrQKurzI6gWNmznrxo4tfeQiSHlr5KcXGHVyr4zYb\
-            vnDVrIjEr9YU1DJltUUutEIi4BP3sed87bmyqvcfSV2PlP/cd+bUbTDfIQaTZhPbKnYEVBgyLG+z8ipwp5ZHRfKe3ivMKbhx6LA+20wEgKPYkYHZxyi9vsz8\
-            ov/Rp3SNz2gIELJeJVEmpRAE+CpwwikOLY1Wv0lCYUtXCGSuSbcZ8R15JHS+Jyb74J90cJ47kpNCAWhtV9QU4ElcKBG6hIdf4YrM16CXupMgRPMSjlMnfu0E\
-            0CwsW6FiPW+RoLex0SbFk9Q/JnxASB9PH8SNcjFtmAYdbOmo2IAxMuMFsyuu8Pmw9yN6i1jLBKsJeCb2HCANiVmuGLaw4/HTLCRJObcJfPghQhGsK6ecDKiO\
-            CDcZp/Mcmn7yoIiqbTNM21r64qhNpg+UjR1N0GE1d1hG/bsYH/9d9lRBvu+YaPt83HCAPxk78kN1GCQOLvR0MVewy6d9uvAwaVdyPN1VGJJ01i9BYyZz/YMQ\
-            owpAVFcYf4ZScjaycfuBlc80eSP24OaqTP968jBJaOH/2JNgQrj+ovWRrAEgFtS811G+4zL3a1X9YlZ4/tB7jgtK6oTgCvcMcDxMSs+M2iT1+xvYLD+8oPT1\
-            wqEb9rhvx4v7SBSS+d2LTg7zsVnBITbr4d2DGz/TCdvujP4kyfxMN2Qi4MsqbXNJKR2k/YP4LZ3QS8C/tVXcnu0yZkx06OggK1lu02G0Pphqf2zisiJh6BS0\
-            1J9ItXtGXijUHSqRkmNQsYyThLOeBhkeyhDhZCECivAYKaQMdBbBqyofuR7s4YUttKkdFXwbFT97/ETlWw5ckt+NVr5pZKZK2mRbG7/zqs08cePiGdo0NSKH\
-            K+XA60wOTFij3GlDlTiXFBA/1cHIoqo4QEoX5sndVYppM1mgA2Ve76ZuHScyp7yaKfamdE2VlVCTq4CpkveuJAfocaS34iQcViEoqWDp6tKpsVn1+0rVwy6N\
-            M0ZJuscDxd3NCHoV3fsR8nQZvB9huGOhGxSAvSZ4vQGPLFWzN2h6y89YrVScz4BynqzCY26r83ZvWvwWHNMTB/71DvkFMm9YobHH6otoBmX3DcXaZErUcsgf\
-            0+urPsvq+dmc66k66Is9TkVlH27wXZxkf1SXq7ixoxxzX56yXudWWa9BWctUz0aleq45cvyLpGl57rjo0XkAwXPe8dmxIxWwVyqD7tVLCETIAbEFuKfZqB9C\
-            7enYl1Sed3Rm/Ao/isng4FaOXVL4XTWfIO7cGmmrLKx+PIuDVYIpq+Z4XhCsj3gn3YjgSo7BFQtAFtmkz9C3nTyfB5aUuO9jTfWtLy+woKriMe4MvN5loWUi\
-            jlPoTWGMghFjgk9XG1HqZPpk03XRZZItjIggzv7k0qydqM3jfty49Y42kQ1gGnQUKhHD71eulzyXvXkxh/IKMSgH01qrrIoXKKJzo2L966T++tIGa8gBlOie\
-            YEmK1COsNUdVoeh6ft8brTNFC5QWduKUx5F3NTFInqwY9oAXwMjVuc0ybs+iUTTHIv4F9+ElzmiJqZMkTFO+GFLJ6kKkCeUMVdLUdVzzktJy5c3VxoznudLY\
-            yb6KqmB3nPYsxvAPVbz2MMdNbGph05rTd3KJfaT1RLS4O2BrJs9KOQ07cCq5y43O5g0Wb+IglNdSDUhN+1bbHR4PKactEdlUD0htu2bBhMKuqkGL/BjdYKV4\
-            5B5H+GACwtR2cqPSQPx1X6sboUSbsZCLzFSK1sQbnUjc0DdSnREKOhQ2uKJEbtJhVrGiYIHbcmMr3GQQDI1FnksXuETTujpcc9UbmxMoN6cDX9wUqO61fJp3\
-            FaK1ukyQVLYspiJn7ffL+/TGE8meh6rDZ8UTSde1C70duUtKYMkHjqi90Evi7gTPuKajSSSgJ4/zOm/gr2ah7GhZNOaRxQiODw8YnlWnGuluybfq+5cKoo7n\
-            l6e5s6cJBC/mAp/ZhTdGXzYXX0occ5XKkOZ9fK+hKWFvJzwcJKLVFz4Nfva3HeqdFt8AXhuTvIe2qH5bfZB9U6yei2z+j9tVsTFmhi27251Gj4C+Et1r0Q5f\
-            MMU6mtonW7JqYHm36CVD3uh70uyS1Lr8rRsA8II1Q3sqgHZKxoHtttor0+UEPETZhhNNsC2fqW/QjpCwyDchE1w7bnqt3FgMDNphlhKJR59U1kY2jeMGh+TF\
-            j/DbNadWlxSnUEcpPFqYT2o8FT0jeJPqD8RPCQnHT2N0H3GtimfBwyb28NIfpv7cBgxdD8fPnfjuUqsgkMJnjmLCP2KUP6IzOlV0iim2EKjs6usj801/fSQD\
-            0OPn+mDc9aHF2GtURqQ3Y0ku6JTPSe3EefrxLkMb7paQ1ePViMdcaVo35hQqr330riAeZBD1Ie6NKNChbIyq0mHWUvW4VzkrhNEkf1MTolZRH0/c3H8+FXXd\
-            R7o163EzIPG9bsaM9uc3g7d+fxkii4k9TDprKSw1jw8cMdexvczhSDRJdc2kzH4Fyy5tDCTdm6Kc2+tyZglWzf2S9/d6YPsD2fBYV7U19XR1ErWeq/cqZ80e\
-            0/XVTbKzKGvyAOhkaObVpoVBAYQE/g+XGNJpdG9ik957MOkVM0uWg5cpWqS7dnG0gI+V/D7mKl26RlfcoOtNR51sAHJY9IFLuseVsEIMuJStk9T6+rTgNULU\
-            OrPw/2ivZZzTT+ot6B6HmLXUPqcLW+lhxXWbWUIESheTzr1bVKnRxcKwjDOnn/bicpgGeHOHvevdU2MdIbzVcVe6cc/p/ehdlddf7tP7dF0AHE/fJW5/RFZ+\
-            xQFaW1VT7fGoLfGwd4keVSTk3SF6Pofv3va3sWfa5s3OzRTeqxNt95L+wLfAnM7ibEB1mRKcTitwEnqetf/W9gebF+V7p1nTbPlWC+cGnSuSVN416AMcyKfD\
-            8KQu64eEioZmLd1WM+8vxaZTFL5N0A9zOmNmF8lobld13h30mKu75mjniJVcV4MEJwVm7eL34rOrbbpc/u5vQPIvRMBlAAA=
+            path: "app.css", digest: "e81dfe9f01e5ad4f", length: 26227, gzip: """
+            H4sIAAAAAAACA5RWh5arOBL9FfbF9h7wQyS3YXPOOYeZEaiw9RoQRxIdhuN/nyoZnCc5SqWrW7nsXCtlx0o1Sgem2kILeSM3W+sJrh+KIOh5Dzr3nCwg2d3r\
+            OsNn7HuvWcgSli0QZQZd8woucO5BuBWrWE04zaUBcQEr8bkmmIjiaEWwrXq8UsrquGaIisJoFZWEamR3oREiiIUgEI+jeDWDAmO16jbn2Cqr1lWE2Fgkq0QQ\
+            VnYP5xhWRixKEAMprIE7T1Vtz0FJmaYpRxBfl0m5JlDNZXeBSutsnZFp97DmaxcMXlVwCWOrLMqIbFWheeURdkMxhAAgXHzjNOZHrHPkdirC++h+H72NUuJC\
+            d5WVSUS6k6peixl0U3PNICPNSRztM/vEdXcOWok0DEMEQVbep9UMukFXlwAiplSsIh46xSW/MI6vozIqEVOna1xPmNtkGTgywUrm0tFrJYbKStVdcGL5hoI4\
+            aw4rfg69RV1BKWqi5hFjscMD1w2hOlwEG82FhM7erUMBGwRmVNxkNdp8L4SXhm9xA/Gac3e9VZ3KvUG6hel5Bb736q+/8H6P21e4/Ck3FVJy76dKAAp+D12j\
+            fNx1RjXcIOJn8JH/Y/D+yjsz3zpwoQIyaDC5t+qfqXi3XKin3As91j97Eb6vq51RyjBx2cInXIig+DYySvZIjHGtOpuzpH/+wJZJ6pkXY6ENBun/FTYKvL//\
+            2v+LKpVV/om5vsGPwICWdTHVrRtD+SPXd3MpLwpTadU0JddnpydtvfCsRqaea8Tv3Dz7r+CWB5am2fed3f+/MeGuoeTcBZJEu++OpXoOjPxc4hAplRagA5Ts\
+            trZt/FKJl3ELxJizMHy7c4KW643s8rA4NRrbclGUvHrYaDV0wkmnCbsoaOTVjXoKnjTvc969PG1Bw27L/G3kb2O/94fGV40v8CX8XoNfy82g4aiq50KQheFu\
+            aMZGGosBemkg71RHPCMlibyAPMKsFm77tDc8S8KiAWvRMaocYgmWIWPQFi7Ss3/LKEWmvFbVYIJHaWTZwKgGi6BZT3SihyXXenbb+BQR30Dw8VYhWHi2AYYN\
+            tDNJ1bUBm2Np7iolwEXkoRT+UuKbWsCnC1wD3+9k1w/WLffqa97K5mXSQeJFcWJWtEyRuBysVd3+qm+ggcoeWB1LLjvMkrT7NM+73VHXAX7U7Mhdp6TeifZJ\
+            2VgN2iBVr2RnQe9ux5rc9oxqpPDOg+TOj9Fh6MR/t1II6P4/Cmn6hr+4PH1Htr3SlmPHLGWFap+ksNucZZiOOdm0rht4dheKWjbNfkVt9wA5Gkod91PyfJIF\
+            E8vyfhaQMRXvc1fwp8KP6N9eulsaPfbKSDegeYluDRaKiepoDy3nJsn3PhVVI/ug5wiUHfp7h/N1UTxtpQVXx1ST1E67pftFPisrJ1mgclWfH5AA5fub4y2y\
+            bmhL0KMrSN7IDTpCFu7rB0kkx28EgZZVbnk5NFzT3uyWWj0d8kCxLTYYnHv0zPEEqKs1OaUStIv9fhrs1RqLo+Nwe6OlcLddnmgX4GU8skCTcmg7k7eya/nz\
+            XeizWi8mFRUaifw5smk7kS4t2T9OtkzCHyyn8l9WXIt5N34cjJX1S2CgqWeSDbnlSoUVqHMqg5AO0KzoW9msoQdu7/hgVVBL608+4NcdjVc/TnB4LZxHi9Oo\
+            zbbUmrdwMpDF47Y4148febLGBjoLj/fBi1h2Kb0wkjrZ5K+s6j18v/JeGSnAa7nsXu2WKBkJ7lA57oqzTF9neE7+cXJ7jBo79MiQq1+K+V/2ojj8Blmr2pxd\
+            zIJGdkcMmpHHM2AWypZvwJFO/2AWHvNCehaHRtSAHstHcH7lvEZ7x7l2Xr0qrhvWdWBOefuilqPdbdxG/r+nEFAUWF9tVZYdJ3bQoMA9RrE/ZIuOhcgfJynJ\
+            5gS9+3HIocmhRgrjblFsY0kkZ0jO9wwJA1mupROxGHZa9YrTWyHV+FGO+4e1vr5HajkJvkr42GkRe8D29DQs/WiYe1tlp7wN3R4URevU11WrxNUZUqhzSlQc\
+            fSMAdVkuducqA7S06oylkROME8dt9XvR7A5BQwB9OX0fGQGoR4u02sOd2CTu6jp2F1mXu1VCBpfshL8V8+rZX0W5KKUQr4v6ygV32jbFrUYTFt766+gjGZ0v\
+            sJrtION0sUNtNVkohOYzEzE0PYzW67XDu4BxIOAoa00vADcHHuGG9u2R/i6xhMQqQAo/zsWbKM8XePwLFNYMtfl3snjEtOjbZJqWCUckSQ+U5b5xSISJEZrn\
+            w06lYz9PkyUDdF8EM7TdM2meRvI5gr/g6dxABLqBfpgMEwDHYIDyRoU6psoGm2kNq1/1V0e9nnTSxm3D0UQdgezX56ol0T53lOg42Y0hHHZCoAwdDQiP1mID\
+            xXAFNU/1igcoOWVa8TqO6FdtLuVFJbSnr+0JjVR0SC3Hmc2Olt5sgcV8wnrsm4y+jI+TVBwRThZEgq7YuENsRskqjO8NDuMExAhR3S1MDiB8zkHzlg7H3Z/P\
+            ct7opYLeppSQJgPbAbTK2Otgazk0Bo89m8WnOtdBpRrzrRDvLUElBfJQWuqnGtoKrBMl0KDj/WtZusEDy4sKYtK5giGWEvXVEJjZ8ZfiwjhPpZCxq5nSIrqN\
+            diNb9R4kIOwD/P2fJIEcLIlkhBMRKegABuoorXbxJXuGgEGWC8+awTWkbKG4Vi8RehZ24UCBzbaieRfi5HlDCKYpmlK01Ah63bZ9fnHIDyZgLZL71e7QxZmS\
+            GTXvmlHIDFNf+8dCKiF/Gqq7/NAZD8oAKU5KYIeYaUgii8RTXvP5P6y0AuxWavqlCWt+BKk20yrbARO3yrwENpOaCWSz+R4D0w/bKThVxD3EhCEDI477omzk\
+            om6V+jmJuv42j5MH2zTPTs+iIpS2zXIPOo2Zb5Msm/6y2spg/XzS5UVWnp8jOh6dFT+ofT9kJC2SJEvuLa7/fS1E07qDENOdt+iZxfJGDNxNSe7ZthQ5Gjne\
+            2/YMarT52Mi48SPGvnKxz17LBoUfzzVKKssXO0G5Bv0MYBSOaRLDLUkoS/BLgnLFxse6eHe+FHI+jAOtv/g+9H/UW86T1iZPooT0LAV55boL96xrBEyINowN\
+            v7shdrpNyNBkRhiINirhTq5/zvp9MF+CEqhuE4aOZkvWynSiZaCFGClBg6gAnVJYuCkCrnT+LHya2Zbn3Ytj7t4H+F3ykUTA4TsReEuyNITjt2In7qXPsl7M\
+            FyvGimPWADGPIfHWnze8JbO2ryemJ+TY+j3hLelpX5ue8H9W/tB++NYC1Gt+8yY5/uGYR+iPQ93FTsUohx3/MR3pK0dljVNvYcWag8nt5iC1Qi9ZUdX9IKn5\
+            8pQXb+TrONS1xEtGSX+d0Eimxjn1XI/EjROyq+MgsdnLH81sdyjKvLX9rohGOR9i3xeizHvzg7DkZ2uDfaMy24qy9eMhftCJ80kPEoV+RwZLlbORXNh8+6v5\
+            uIg/dgexe5FZvu9T/QzUcTYP0joQ9oPU3N8nvfzQmN22/kfNNmvdgk9B1nOzAdRnGtdzhcp1JJfVNzfRlNZK6uGfnAjuyUap+cO5lCNcl5e8bRkv3dgV8+66\
+            I5VQNCBVSlPsstJLbd512gMuTm+ZnMUfTfUqvrcDppebP9ufq6NH3chq+tuMTfrMk3HXwroNZownzQxT+8JNvETyv7sEYDbnM+TLb3ZmIJ3aN2OGI0HhspVu\
+            PGV0gBpdKmEDNSoogNEadDypXw90jtu3BOed6FM5lJqnv8t3HkpI54gAMTn7lhlIOzBmKg10JD7GjOdZiHbYLpaivPngaejqFtssl2XKxUqXZxAmzLP6IAK4\
+            cJ4QT/ghDVRoiG5EU/0SE/PhwjjgFs7qYXcwLeNGrkFrZVUH1sC2FMcBfiG0Abo5XLBQYwa7qXjIghIuGjeIiN5B38/zAwq2OZNp1hB9HQQZ5kZ8Ms+Hm6aJ\
+            xt7oPLEZTaFus1oAwXhSQqMaF6f9edzMG/G9IQwlSgFsxZE5nXJyld7JY3YqjplmlwvkKqM4rdU/KQXlDPLajhyBoWQ4nfdC+FTko6VAOtrm1By0vfNtcZog\
+            od6Ptop+i+am5cPDr92fL+JD5aTrSE+gbc6tVU6Kcp4rUTMGICDcN2mAZ2ZQ3tOnHVjHgNywrTX6oQSpGvJzT2+lLQAGJw+oLU5xnWfkGGwzg4EY/wdQ0XpY\
+            2yjCKGIvFjVGa9QufEj0kl2ykyiNdtH2bkqyoLpdqdVG+1lQ+Wf5GhQDhYBjdJTZpRabWsg1zBqhe9vUQ+ISbnOwONdNsXv5UOoqsTFe3wcnMiks9zGk7iiR\
+            hNIhs//NYai8pmvy9iYoxt7DwYyQ6xqo1JMkuikz49VEEgYZErakis8Xcar9yizzXgcpoOdQJKypOIq2PXhpCv386i9a3TVTmkfi1HzOvMnjiI3PRaRRALEW\
+            IoCMSN1Y6tRpAVZNHkvfadoc4A82WjjJRnQfEgyDtl/3IQDMV0LXEg+sf8W3+sHIfqgvuluC6ywpZQelRm/v0UylgyYT19LEz1BXJL8vpbqyxK/qh3QaKfGt\
+            VZxpLMGJ1sJcpwMwsf1mA3PMq/PFJZZ+Me7degq1uJnpF4GTMNW/nwZLx5ahFp8eCNI6n2fZx/M4Nk74YEz7xDpMLiDGwMQ1vGSQg6WuAmJiy9IQEkr6t4Oz\
+            0atkaNHN0BGZMR+iRSMDxgcE2L4wCZKys62Uc+vYvjYyTSdN05eUf8A9GghWW0CvZftZkMeuFSmQUM+AgkP/d8nbgVK2hVQWrD3LUYlVGEEJcCJ6XYDWPvdU\
+            FWmEVjnOEnSfwpwxym0nTmbfEuUcH9Gg5sW+pdHIRwThQ2hAcL5QbtK++nLID6BEuWdhokbofmnOWd3Uliv2xQ+RG5YAckHdycVNado5TRyuXPbF7yLVXKkg\
+            hpb3EFcC/3Fe1HpUgYRrJN67wv0f1Ds4qSfJricM4eArHYi3Q/vBJ9MVkwR+Q5oUqNUqnTAayRbF8pk0otRurCa9gp+p8Ly/1SD1Jo83a6WfZIK7JVApkM/w\
+            jlWQ+c7rNqTuCNvKDasik/n3QsCkUUtro1As8vzzt0qDgSjE8xE2OWdqEf52PNcv0nfARbgOCCGk5mRhLH2HgNMH3jH24fxGwGk2HZkVM4KW2Bdwz29TAXxh\
+            1EV6Z6JiFj+0XtcMAdKDU36MYtMdqNVxn9gvptDXSR4sljqyJfJiB1wIQoKLDF8D0OnS92f93k9aXQ9ULK3RnLrnUzR2MNdsQkrR2wsKg8TmoZCgH73zl6cX\
+            ztu+FpBYoMFoXp+tRqLAYeyIwNRjkF5X2BBZOPgUL+EZDAFElhY/Ja4UOp2bQnriGIwmRittEunYJRUCCTXpVqzZZ0cC53tkshv/cAZ5RpJzhALQ2iGrdZQn\
+            olACdIkZfgErMl1KvaQPryDNu3BIafutEwCzMG+JiiU2tYbehoacejyp+4eEDzTS58snwaPUmTZMQ53FQSoWWd1McMH0ivfw+bT3I3iLUH4lV1PiGamjizgk\
+            JLkC2EKPh08TTpKadKzkw88QCmNdO+XIosoLNxKs8xya6+Trpip2jZ22svSd00EJcwaOP03BxNbosAb1H8748N/cUoXyfYdE29eDhxb+aOzIj9dBpJhd6PH6\
+            M7bLl306fpgYq6THuhLTXx9PjMCYSah/wDGqAwhLIQOPfVLObgoa8xmpl5vfOXtwd1NOfzl6/oVb+KcrCUYa159Y0mn1TN1kzWsd5DvOU7+81q+/hedPYynh\
+            h0AIEy2UsVVmp1Hpmeg2Uf16lDbLhxeUvl044LDncjDYlaBbr83vq+g0YT5tVtgQm/Lw1tKNn/SztnitwCjJ/E03ZCTga1TaqouVtcD4B8FbOmIAAP/WSnF7\
+            tsuQMYHoMEFWtNzGwmjXYOoD0m2I/mKhY9CS+aRVOzXyuFA3f9LYjqErZkgmTnka2vDoGSImY5iOnheiVJYAnQXwqp+UXFp7eKaqbWqigu+D4mePXyjWSyWX\
+            pA+DxXoUmfEqPK8txO/8Ajkqbgie/Kb5I2K4kgy8TMjACmuQOy1XjtPFEvFLzUYWe2UHQOmOeXJbsdlqtErnLStfRd0SJzLVeTWRlSKnpsrCUZMLxlRJ/fo4\
+            RU/H7OI4rFZQYtXSrfVTQ7Oy9KcLnimNG4yiuIQz0HiZA7OK5EqHNJ6zVzrYayFwUAnsJYIbGejIqK7poPG9eYaSpayqJMpptODH3BXVrhQtfGPH9MSBfyNF\
+            2sXvBZRplCKrqFUU4h6CWBtNiSoOeYpvL1TNi/1eVPVY6XanToDp2g8v+G4P3z/698F4saMUcl+esl6mSlkv395JqnPVS/Xcckr656Rpce6w6MF5AMtz/onf\
+            oVMgsFdeBt0vmnAQ0Q6Iqhm+TIb9EGivT6oR5fmAx9xv8KOQDE60fKyL5e+i+QJxp8pIWyS8+vEtDlQJIi+gcljD+ox34pUTXElVcAUAuJU28V72bUePFIIn\
+            ZK8oWeoi1+fnUrThZY/0jMdwnUT0EHAChNkUxIiLGCN8fRsTSZ2wh7Fujy6DbDGIOMR5PWw1accK9LCfadx6p7G0DSAacBQKG8O3K3eVPF0pnsUpv0EM0sF8\
+            rZUX2XOVHWlU7Po6qt+eW67sHUA53SMoSUE9QrTmoCp0ulavpejrTKcFSAs1cZ3HIddLIUicrDvsKTsKYlPdJ4ltr0Wj0xzOHcx0H7vECSwxdiKEKfJnoVUy\
+            ucNpXDlDqTR2HdK8qLSovLnVmPE9Vz12VBZBZezEaU8CDH+27PUKc9DExhYqrTlyjRjdR72egJbpLrEVo8e7SEMExyR3daNKHOXijZzd8lvSAbGpHW93gBMt\
+            +aglQprSAW1bbMYmFA5FLbXIB7/BnOKxexzkg1kII9tpG+WiyYqyZi6xsm34kAvJVDqtNW+gSFzBN1SdQdYnEza4oURu3GH2Y0Vsgdt8BRVuJAgGxqKZCwYu\
+            wbQuTrfcTmfMCZCb44Ev01RS3Uu+nWKZaN2//xAELymm0s7a7/N1fOeJZM9D7YfPsq2WrksKvR26/spiaU4d6faOXnKve6DGNZ5PAgYZPYFM38g/zcy3o0nR\
+            GCWLIRw3Gx2e9Q5iqpFnx+LHt+IU1dXzdkr2NJLBi6mDz6QzG9O/Hy+8njjk9heb5n18rWVTjb2asD1NpFff+jTqs7/tXfwye5fw2oDkPbQF9dv2z96vssU+\
+            S6a/7BbZSogJtMQLqQZPrb5oumdE+wukWsVQah9tyaKRy7sDL7mpih9Rc4hi5fK3NADgBWtse10ATerGs6bY9b0y35KzQ+Qtn2iS2/KV+gbGEbIW+YoxwRnH\
+            rb9WJBYDMBCz+Hz62uFq33LFcWhwyN5VqX8Tc2rRxTCFelzh0YX5msbzbCKEN67+pPjJi13zZYzWATfBUAseVOAVXvwh6q9tgO16On/tkDqmVkVV8wePguqf\
+            7ShP4IyOFZ1Cio0Dldx842W6sjdeIoD++Cl3Ou5Wazzw5pch6Y1Yogs66nNCO/cKgOEuto3pFmmrx6sRD7mFtW7EhSuvffRuTbYyCPsA94YU6OhsTK9Kx7AW\
+            rce91VkBjEb5G5sgtdr6eOTm6+dLBsEKbMawHjaTJF6SZoTR/jwKuKj8m40sRupE6aTVYalpcODIch3ayyYcCSYprZn0s19s2aWKgcSlyPKpuuFnEkHV3M+8\
+            cpiCtaey5WNd1MrU46uTsmpK39OcNfWYbq9uIp1tWRMFwCRDE682jQclIUTyH1tiiEfSvYmNe+9c0itklkYOdiO0iNcDw2iMjxX9Hnb7L9z8ay/9ZaZDTzZI\
+            cphh4NJcPauxAgxMKRtKaubGN+7mI/RuFPwndZPkVP/E3pbuYYhJq9un+o5Z/bBAyFESAYGau1Sn3sWvpjQdYCjGmeqfcNe6Osw0O59K6t3rxv0I4T11R+2d\
+            haT3I73dz95HdPXpMAAOp+8i2h+Qdb/CAK2qqinKovlAHvbu/dMVCSmepDeH8ekFhWC9NPm0OdBM4bp3om3t0t+lEpDTmVVCqi6RS6dTCZxIP0/af7fX082z\
+            /BU1a5zMj7Xj3IBzhZKK3txu4ezPFQyvZHK9iXTR0KTVF+xMzT3eeIrCtwmuw1wqyOwCGU3Vqk7xoMeUXo9nNxlYiboaKDh1YBYW38Zqsbap6/71f60cl21z\
+            ZgAA
             """),
         ConsoleFile(
             path: "favicon.svg", digest: "d48d5669df5aa2fb", length: 558, gzip: """
