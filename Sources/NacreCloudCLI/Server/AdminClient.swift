@@ -4,8 +4,8 @@ import NacreCloudWire
 
 /// A client of the admin API, for a server that has proved its identity.
 struct AdminClient {
-    private let web: WebClient
-    private let token: String
+    let web: WebClient
+    let token: String
     /// Whether the server runs on this machine.
     let isHere: Bool
     /// The URL of the admin API.
@@ -433,18 +433,6 @@ struct AdminClient {
         try read(AdminMessages.Retries.self, try await web.send("POST", "/admin/1/tasks/retry", bearer: token, body: asked))
     }
 
-    func start(_ asked: AdminMessages.NewBackup) async throws -> AdminMessages.BackupStatus {
-        try read(AdminMessages.BackupStatus.self, try await web.send("POST", "/admin/1/backup", bearer: token, body: asked))
-    }
-
-    func backupStatus() async throws -> AdminMessages.BackupStatus {
-        try read(AdminMessages.BackupStatus.self, try await web.send("GET", "/admin/1/backup", bearer: token))
-    }
-
-    func cancelBackup() async throws -> AdminMessages.BackupStatus {
-        try read(AdminMessages.BackupStatus.self, try await web.send("DELETE", "/admin/1/backup", bearer: token))
-    }
-
     private func eachPage<Page: AdminPage>(
         _ type: Page.Type, _ path: String, _ query: [(name: String, value: String?)], _ body: (Page) async throws -> Void
     ) async throws {
@@ -458,7 +446,7 @@ struct AdminClient {
 
     /// Sends a GET request.
     /// - Parameter query: Items without a value are left out.
-    private func get<Message: Decodable>(_ type: Message.Type, _ path: String, _ query: [(name: String, value: String?)]) async throws -> Message {
+    func get<Message: Decodable>(_ type: Message.Type, _ path: String, _ query: [(name: String, value: String?)]) async throws -> Message {
         var parts = URLComponents()
         parts.queryItems = query.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
         // An unencoded plus means a space.
@@ -466,7 +454,7 @@ struct AdminClient {
         return try read(type, try await web.send("GET", "\(path)?\(query)", bearer: token))
     }
 
-    private func read<Message: Decodable>(_ type: Message.Type, _ answer: WebClient.Answer) throws -> Message {
+    func read<Message: Decodable>(_ type: Message.Type, _ answer: WebClient.Answer) throws -> Message {
         guard (200..<300).contains(answer.status) else { throw Self.failure(answer) }
         do {
             return try JSONDecoder().decode(type, from: answer.body)

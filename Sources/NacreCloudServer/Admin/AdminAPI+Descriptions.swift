@@ -82,7 +82,9 @@ extension AdminAPI {
     ]
 
     private static let ofContainers = [
-        get("containers", "Containers", "The containers.", Messages.Containers.self, query: [after]),
+        get(
+            "containers", "Containers", "The containers, or one with its settings.", Messages.Containers.self,
+            query: [after, .optional("name")]),
         created("containers", "Containers", "Makes a container.", Messages.NewContainer.self, Messages.Container.self),
         post(
             "containers/change", "Containers", "Says whose saves bring types and fields.", Messages.NewContainerChange.self,

@@ -196,16 +196,28 @@ package struct AdminAPI: Sendable {
 
     @Sendable private func server(_: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let assets = cloud.assets?.usage.map { AdminMessages.AssetsKept(chunks: $0.chunks, bytes: $0.bytes) }
-        return try answer(AdminMessages.Server(version: ServerVersion.current, publicURL: publicURL, localURL: localURL, assets: assets))
+        return try answer(
+            AdminMessages.Server(
+                version: ServerVersion.current, publicURL: publicURL, localURL: localURL, isEmulator: faults != nil, assets: assets))
     }
 
-    /// `GET /admin/1/containers?after=…`
+    /// `GET /admin/1/containers?after=…`, or `?name=…` for one with its settings
     @Sendable private func listContainers(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        if let name = request.query("name") { return try answer(AdminMessages.Containers(containers: [try await settings(of: name)])) }
         let (page, next) = try await cloud.registry.containers(after: request.query("after"))
         let lines = page.map {
             AdminMessages.ContainerLine(name: $0.name, created: Timestamp(secondsSince2001: $0.created).millisecondsSince1970)
         }
         return try answer(AdminMessages.Containers(containers: lines, next: next))
+    }
+
+    private func settings(of name: String) async throws -> AdminMessages.ContainerLine {
+        guard let entry = try await cloud.registry.container(name) else { throw ServerError.noContainer }
+        let schema = try await cloud.schemas.schema(of: name, .development)
+        let shown = try await cloud.registry.shownApp(of: name)
+        return AdminMessages.ContainerLine(
+            name: name, created: Timestamp(secondsSince2001: entry.created).millisecondsSince1970, justInTime: schema.justInTime.rawValue,
+            sharing: AdminMessages.ContainerSharing(name, shown.links, hasIcon: shown.icon != nil))
     }
 
     @Sendable private func createContainer(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
@@ -233,10 +245,7 @@ package struct AdminAPI: Sendable {
         let icon = try asked.icon.map { $0.isEmpty ? nil : try AppIcon(base64: $0) }
         let change = ShareApp(app: asked.app, fallback: asked.fallback, name: asked.appName, redirects: asked.redirects)
         let held = try await cloud.registry.setShareApp(change, icon: icon, of: asked.name)
-        return try answer(
-            AdminMessages.ContainerSharing(
-                name: asked.name, app: held.app.app, fallback: held.app.fallback, redirects: held.app.redirects ?? false, appName: held.app.name,
-                hasIcon: held.hasIcon))
+        return try answer(AdminMessages.ContainerSharing(asked.name, held.app, hasIcon: held.hasIcon))
     }
 
     // MARK: JSON
@@ -271,5 +280,12 @@ package struct AdminAPI: Sendable {
 
     func answer(_ message: some Encodable, _ status: HTTPStatus = .ok) throws -> HTTPResponse {
         .json([UInt8](try AdminProblem.encoder.encode(message)), status: status)
+    }
+}
+
+extension AdminMessages.ContainerSharing {
+    fileprivate init(_ container: String, _ app: ShareApp, hasIcon: Bool) {
+        self.init(
+            name: container, app: app.app, fallback: app.fallback, redirects: app.redirects ?? false, appName: app.name, hasIcon: hasIcon)
     }
 }

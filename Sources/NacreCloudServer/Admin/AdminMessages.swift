@@ -11,6 +11,8 @@ package enum AdminMessages {
         package var publicURL: String
         /// The same listener's URL on the server's machine.
         package var localURL: String
+        /// Whether the server keeps its data in memory and takes orders for faults.
+        package var isEmulator: Bool
         /// Storage of assets' files; absent until it has been counted.
         package var assets: AssetsKept?
     }
@@ -37,6 +39,11 @@ package enum AdminMessages {
         package var name: String
         /// Time of creation, in milliseconds since 1970.
         package var created: Int64
+        /// The clients whose saves create types and fields in development: `native` or `all`; absent unless the
+        /// container was asked for by its name.
+        package var justInTime: String?
+        /// The app that pages of shares show; absent as `justInTime` is.
+        package var sharing: ContainerSharing?
     }
 
     /// `POST /admin/1/containers`

@@ -58,14 +58,22 @@ enum ContainerSharing {
         arguments: [ContainerCommands.name], options: [appName, icon, app, fallback, redirect] + AdminServer.options + [SharedOptions.json]
     ) { call in
         let admin = try await AdminClient.connect(call)
-        let held = try await admin.setSharing(
-            AdminMessages.NewContainerSharing(
-                name: try call.require(ContainerCommands.name), app: call.value(app), fallback: call.value(fallback),
-                redirects: call.value(redirect).map { $0 == "yes" }, appName: call.value(appName), icon: try call.value(icon).map(Self.picture)))
+        let held = try await sharing(call, admin)
         if call.has(SharedOptions.json) { return try Output.json(held) }
         try Output.data("\(held.name) app \(held.app ?? "none") fallback \(held.fallback ?? "none") redirect \(held.redirects ? "yes" : "no")")
         try Output.data("name \(held.appName ?? "none")")
         try Output.data("icon \(held.hasIcon ? "yes" : "none")")
+    }
+
+    /// Changes what the options say. Without one it only looks, which the audit log need not have.
+    private static func sharing(_ call: Call, _ admin: AdminClient) async throws -> AdminMessages.ContainerSharing {
+        let name = try call.require(ContainerCommands.name)
+        let changes = [appName, icon, app, fallback, redirect].contains { call.isGiven($0) }
+        if !changes, let held = try await admin.container(name).sharing { return held }
+        return try await admin.setSharing(
+            AdminMessages.NewContainerSharing(
+                name: name, app: call.value(app), fallback: call.value(fallback), redirects: call.value(redirect).map { $0 == "yes" },
+                appName: call.value(appName), icon: try call.value(icon).map(Self.picture)))
     }
 
     private static let appName = Option.value("name", "text", "The app's name, as people know it.")

@@ -1,7 +1,6 @@
 /// Faults that an emulator is told to make, for tests of apps.
 
 import { api } from "../api.js";
-import { has } from "../data.js";
 import { h, put } from "../dom.js";
 import { given } from "../forms.js";
 import { commands, toastError } from "../shell.js";
@@ -31,7 +30,7 @@ export default {
     async render(view, route) {
         const body = h("div", { class: "stack" });
         put(view, header("Faults", { sub: "Make requests of your app fail on purpose, and see what it does." }), body);
-        await load(body, async () => ((await has("faults")) ? (await api.get("faults", {}, { signal: route.signal })).faults : null), (first) => {
+        await load(body, async () => ((await api.get("server")).isEmulator ? (await api.get("faults", {}, { signal: route.signal })).faults : null), (first) => {
             if (!first) return empty("This server makes no faults",
                 "Only an emulator does: it keeps its data in memory, and takes orders for faults.",
                 [["Shell", "nacre serve --emulator"], ["Tests", "nacre exec -- swift test"]]);

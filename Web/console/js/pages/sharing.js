@@ -53,10 +53,11 @@ export default {
                 put(wrong, problem(error));
             }
         }
-        const look = () => api.post("containers/sharing", { name: container }).then(show, toastError);
-        const justInTime = (value) => api.post("containers/change",
-            { name: container, justInTime: value }).then(({ before }) => toast(before === value ? "It was so already." : "Changed", { tone: "good" }),
-            toastError);
+        const choice = select([["native", "The framework alone"], ["all", "All clients"]], "native", (value) => api.post("containers/change",
+            { name: container, justInTime: value }).then(() => toast("Changed", { tone: "good" }), toastError));
+        const [line] = (await api.get("containers", { name: container }, { signal: route.signal })).containers;
+        choice.value = line.justInTime;
+        show(line.sharing);
         draw();
         put(view, header("Container settings", { sub: "For both environments." }), h("div", { class: "grid-2" },
             card("Pages of shares", h("form", { class: "form", onsubmit: save }, field("Name of the app", fields.appName),
@@ -64,12 +65,12 @@ export default {
                 field("Page about the app", fields.fallback, { hint: "For people without it." }),
                 field("A browser that opens a share", fields.redirects), field("Icon, a PNG", fields.icon),
                 h("fieldset", { class: "choices" }, h("legend", { class: "hint" }, "Remove"), removed), wrong,
-                h("div", { class: "actions" }, button("Keep", undefined, { kind: "main", type: "submit" }), button("Show what is kept", look))), told,
+                h("div", { class: "actions" }, button("Keep", undefined, { kind: "main", type: "submit" }))), told,
                     h("h3", {}, "As a page"), preview),
             card("Types and fields from saves",
                 h("p", { class: "soft" },
                     "In development, an app that saves a record of a new type makes that type. By default apps with the framework alone do."),
-                h("div", { class: "actions" }, button("Framework alone", () => justInTime("native")), button("All clients", () => justInTime("all"))),
+                field("Saves that make types and fields", choice),
                 code(`nacre container change ${container} --just-in-time all`, { language: "Shell" }))),
             code(`nacre container sharing ${container}`, { language: "Shell" }));
         return { close: () => iconURL && URL.revokeObjectURL(iconURL) };

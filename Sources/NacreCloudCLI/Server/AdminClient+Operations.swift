@@ -1,0 +1,26 @@
+import Foundation
+import NacreCloudServer
+
+/// Questions about the server itself: its backups, and the settings of its containers.
+extension AdminClient {
+    /// Returns a container with its settings.
+    func container(_ name: String) async throws -> AdminMessages.ContainerLine {
+        let found = try await get(AdminMessages.Containers.self, "/admin/1/containers", [("name", name)])
+        guard let line = found.containers.first else {
+            throw CommandFailure(.failure, "the server knows no such container", remedy: "See nacre container list.")
+        }
+        return line
+    }
+
+    func start(_ asked: AdminMessages.NewBackup) async throws -> AdminMessages.BackupStatus {
+        try read(AdminMessages.BackupStatus.self, try await web.send("POST", "/admin/1/backup", bearer: token, body: asked))
+    }
+
+    func backupStatus() async throws -> AdminMessages.BackupStatus {
+        try read(AdminMessages.BackupStatus.self, try await web.send("GET", "/admin/1/backup", bearer: token))
+    }
+
+    func cancelBackup() async throws -> AdminMessages.BackupStatus {
+        try read(AdminMessages.BackupStatus.self, try await web.send("DELETE", "/admin/1/backup", bearer: token))
+    }
+}
