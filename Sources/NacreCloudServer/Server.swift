@@ -183,7 +183,7 @@ package final class Server: Sendable {
         let metrics = metrics(of: cloud, store, assets, http.budgets)
         let adminServer = HTTPServer(
             adminHTTP,
-            router: adminRouter(cloud, authenticator, backups, passwords, adminToken, (publicURL, localURL), metrics, observation),
+            router: adminRouter(cloud, authenticator, backups, passwords, adminToken, (publicURL, localURL), metrics, observation, scheduled),
             logger: configuration.logger)
         do {
             let adminURL = Self.urls(of: try await adminServer.start()).local
@@ -336,14 +336,14 @@ package final class Server: Sendable {
 
     func adminRouter(
         _ cloud: Cloud, _ authenticator: Authenticator, _ backups: BackupRunner, _ passwords: PasswordHasher, _ token: String,
-        _ urls: (public: String, local: String), _ metrics: Metrics, _ observation: Observation
+        _ urls: (public: String, local: String), _ metrics: Metrics, _ observation: Observation, _ scheduled: ScheduledBackups? = nil
     ) -> Router {
         var router = Router()
         AdminAPI(
             cloud: cloud, authenticator: authenticator, backups: backups, passwords: passwords, token: token, publicURL: urls.public,
             localURL: urls.local, requestRate: configuration.requestRate, faults: faults, logger: configuration.logger,
             recentLog: configuration.recentLog, observation: observation,
-            console: ConsoleGate(hosts: consoleHosts, now: configuration.clock.now)
+            console: ConsoleGate(hosts: consoleHosts, now: configuration.clock.now), scheduled: scheduled
         ).addRoutes(to: &router)
         metrics.addRoute(to: &router)
         ConsoleFiles(hosts: consoleHosts, folder: configuration.consoleFolder).addRoutes(to: &router)

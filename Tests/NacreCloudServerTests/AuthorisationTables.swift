@@ -301,6 +301,8 @@ extension AuthorisationTable {
             POST   /admin/1/backup                -  401  403  403  400
             GET    /admin/1/backup                -  401  403  403  200
             DELETE /admin/1/backup                -  401  403  403  200
+            GET    /admin/1/backups               -  401  403  403  200
+            POST   /admin/1/backups/verify        -  401  403  403  400
             """)
 
     /// Routes of an emulator: only its administrator orders faults.

@@ -71,6 +71,39 @@ import Testing
         await scene.scheduled.stop()
     }
 
+    @Test func `the server lists its backups and verifies one at a time, by its name in the list alone`() async throws {
+        let scene = try await Scene(keep: 2)
+        scene.scheduled.start()
+        await scene.clock.sleeps(1)
+        scene.clock.advance(Double(Self.day))
+        await scene.clock.sleeps(2)
+        let list = try await scene.scheduled.list()
+        #expect(list.folder == scene.place.path && list.verification.state == .none)
+        #expect(list.backups.map(\.name) == (try scene.names()).filter { $0.hasSuffix(".backup") }.reversed())
+        #expect(
+            list.backups.allSatisfy { $0.check == nil } && list.next == scene.clock.now.millisecondsSince1970 / 1000 * 1000 + Int64(Self.day) * 1000)
+
+        // The older one gets a wrong byte in its database.
+        let (whole, damaged) = (try #require(list.backups.first).name, try #require(list.backups.last).name)
+        let path = scene.place.path + "/" + damaged
+        var bytes = try Data(contentsOf: URL(filePath: path))
+        bytes[2000] ^= 1
+        try bytes.write(to: URL(filePath: path))
+        for name in [whole, damaged] {
+            var status = try await scene.scheduled.verify(name)
+            while status.state == .running {
+                await Task.yield()
+                status = try await scene.scheduled.list().verification
+            }
+            #expect(status.state == (name == whole ? .done : .failed), "\(status)")
+        }
+        #expect(try await scene.scheduled.list().backups.map(\.check?.isWhole) == [true, false])
+        for name in ["", ".", "nacre-20200101T000000Z.backup", "../\(scene.place.path.split(separator: "/").last ?? "")/\(whole)", path] {
+            await #expect(throws: ServerError.noSuchBackup) { try await scene.scheduled.verify(name) }
+        }
+        await scene.scheduled.stop()
+    }
+
     @Test func `one that fails is said with what to do, tried again after ten minutes, and counts for nothing`() async throws {
         let scene = try await Scene(keep: 1)
         scene.fails.withLock { $0 = true }

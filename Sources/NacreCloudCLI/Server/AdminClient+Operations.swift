@@ -23,4 +23,13 @@ extension AdminClient {
     func cancelBackup() async throws -> AdminMessages.BackupStatus {
         try read(AdminMessages.BackupStatus.self, try await web.send("DELETE", "/admin/1/backup", bearer: token))
     }
+
+    /// Returns the backups that the server makes by itself.
+    func backups() async throws -> AdminMessages.Backups {
+        try await get(AdminMessages.Backups.self, "/admin/1/backups", [])
+    }
+
+    func verify(_ asked: AdminMessages.NewBackupVerification) async throws -> AdminMessages.BackupStatus {
+        try read(AdminMessages.BackupStatus.self, try await web.send("POST", "/admin/1/backups/verify", bearer: token, body: asked))
+    }
 }

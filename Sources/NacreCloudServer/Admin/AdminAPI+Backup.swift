@@ -9,6 +9,17 @@ extension AdminAPI {
             backups.cancel()
             return try answer(backups.status)
         }
+        router.get("/admin/1/backups") { _, _ in
+            try answer(try await scheduled?.list() ?? AdminMessages.Backups(backups: [], verification: AdminMessages.BackupStatus(state: .none)))
+        }
+        router.post("/admin/1/backups/verify", bodyBytesMax: bodyBytesMax, verifyBackup)
+    }
+
+    /// `POST /admin/1/backups/verify`
+    @Sendable private func verifyBackup(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewBackupVerification.self, of: request)
+        guard let scheduled else { throw ServerError.noSuchBackup }
+        return try answer(try await scheduled.verify(asked.name), .accepted)
     }
 
     /// `POST /admin/1/backup`

@@ -258,6 +258,9 @@ extension AdminAPI {
         post("tasks/retry", "Store", "Makes a parked task due.", Messages.NewRetry.self, Messages.Retries.self),
         post("backup", "Store", "Begins a backup.", Messages.NewBackup.self, Messages.BackupStatus.self, status: 202),
         get("backup", "Store", "The backup under way, or how the last one ended.", Messages.BackupStatus.self),
+        get("backups", "Store", "The backups that the server makes by itself, and the next one's time.", Messages.Backups.self),
+        post(
+            "backups/verify", "Store", "Begins to verify one of them.", Messages.NewBackupVerification.self, Messages.BackupStatus.self, status: 202),
         EndpointDescription(
             method: .delete, pattern: "/admin/1/backup", summary: "Gives up the backup under way.", group: "Store", credentials: [[.adminToken]],
             answers: [.init(status: 200, schema: MessageSchema.of(Messages.BackupStatus.self, isClosed: true))], errors: errors),

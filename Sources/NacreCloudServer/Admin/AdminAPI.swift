@@ -18,6 +18,8 @@ package struct AdminAPI: Sendable {
     /// The public listener's authenticator, so that it refuses at once what is ended here.
     let authenticator: Authenticator
     let backups: BackupRunner
+    /// The backups that the server makes by itself; nil: none.
+    let scheduled: ScheduledBackups?
     let passwords: PasswordHasher
     private let token: String
     private let publicURL: String
@@ -42,11 +44,11 @@ package struct AdminAPI: Sendable {
     init(
         cloud: Cloud, authenticator: Authenticator, backups: BackupRunner, passwords: PasswordHasher, token: String, publicURL: String,
         localURL: String, requestRate: Int? = nil, faults: FaultQueue? = nil, logger: Logger = .silent, recentLog: RecentLog = RecentLog(),
-        observation: Observation, console: ConsoleGate
+        observation: Observation, console: ConsoleGate, scheduled: ScheduledBackups? = nil
     ) {
         self.cloud = cloud
         self.authenticator = authenticator
-        self.backups = backups
+        (self.backups, self.scheduled) = (backups, scheduled)
         self.passwords = passwords
         self.token = token
         self.publicURL = publicURL

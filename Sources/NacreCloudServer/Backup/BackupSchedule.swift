@@ -3,6 +3,7 @@ import NacreCloudContainer
 import NacreCloudStorage
 import NacreCloudStore
 import NacreCloudWire
+import NacreLocks
 import NacreTelemetry
 
 /// The folder, interval and number of scheduled backups.
@@ -59,6 +60,9 @@ final class ScheduledBackups: Sendable {
     /// The time of the newest finished backup, in nanoseconds since 1970; 0 without one.
     private let newestTime: Gauge
     private let work = BackgroundWork()
+    private let verification = BackupWork()
+    /// The outcomes of verifications since the server's start, by the backup's path.
+    private let checks = Locked<[String: AdminMessages.BackupCheck]>([:])
 
     init(_ schedule: BackupSchedule, _ runner: BackupRunner, clock: ServerClock, logger: Logger, _ telemetry: Telemetry) {
         self.schedule = schedule
@@ -77,7 +81,50 @@ final class ScheduledBackups: Sendable {
 
     /// Stops the schedule, and cancels a backup under way.
     func stop() async {
+        verification.cancel()
         await work.stop()
+    }
+
+    /// The newest backups, what verifications found in them, and the time of the next one.
+    func list() async throws -> AdminMessages.Backups {
+        let finished = try await AssetBackup.onThread { self.finished() }
+        let paths = Set(finished.map(\.path))
+        let checks = checks.withLock { checks in
+            checks = checks.filter { paths.contains($0.key) }
+            return checks
+        }
+        let lines = finished.suffix(Limits.resultsPerPage).reversed().map { path, manifest in
+            AdminMessages.BackupLine(
+                name: String(path.dropFirst(schedule.folder.count + 1)), time: manifest.time, nacre: manifest.nacre, bytes: manifest.databaseBytes,
+                check: checks[path])
+        }
+        let newest = finished.last.flatMap { UTCText.seconds($0.manifest.time) }
+        let wait = BackupSchedule.wait(everySeconds: schedule.everySeconds, newest: newest, now: now)
+        return AdminMessages.Backups(
+            folder: schedule.folder, backups: lines, next: Int64(now + wait) * 1000, verification: verification.status)
+    }
+
+    /// Begins to verify a backup as `nacre backup verify` does, and returns at once.
+    /// - Throws: `NOT_FOUND` for a name that the list does not have, `CONFLICT` while another is verified.
+    func verify(_ name: String) async throws -> AdminMessages.BackupStatus {
+        let finished = try await AssetBackup.onThread { self.finished() }
+        guard let path = finished.map(\.path).first(where: { $0 == "\(schedule.folder)/\(name)" }) else { throw ServerError.noSuchBackup }
+        return try verification.start(path, or: .isVerifying) { [self] control in
+            do {
+                let backup = try await AssetBackup.onThread { try OfflineFolder.verify(path, control) }
+                note(nil, of: path)
+                return backup
+            } catch {
+                let fault = BackupFault(error, file: path)
+                if fault.kind != .interrupted { note(fault.text, of: path) }
+                throw fault
+            }
+        }
+    }
+
+    private func note(_ problem: String?, of path: String) {
+        let check = AdminMessages.BackupCheck(time: clock.now().millisecondsSince1970, isWhole: problem == nil, problem: problem)
+        checks.withLock { $0[path] = check }
     }
 
     /// The time of the newest backup, and whether the last one failed.
@@ -144,4 +191,12 @@ final class ScheduledBackups: Sendable {
             logger.log(.warning, "Chunks that no backup needs any more were not removed", [.error: .string(fault.text)])
         }
     }
+}
+
+extension ServerError {
+    static let noSuchBackup = ServerError(
+        .notFound, "no such backup in the folder of --backup-dir", field: "name", remedy: "Take a name of nacre backup list.")
+
+    fileprivate static let isVerifying = ServerError(
+        .conflict, "a backup is being verified", remedy: "Wait until that is done: nacre backup list tells how far it is.")
 }

@@ -55,9 +55,14 @@ package enum OfflineFolder {
 
     /// - Throws: `BackupFault`.
     package static func verify(_ path: String, _ cancellation: Cancellation) throws -> AdminMessages.Backup {
+        try verify(path, cancellation.control)
+    }
+
+    /// - Throws: `BackupFault`.
+    static func verify(_ path: String, _ control: BackupControl) throws -> AdminMessages.Backup {
         do {
-            let manifest = try BackupFile.verify(path, cancellation.control)
-            try AssetBackup.look(path, cancellation.control).requireWhole()
+            let manifest = try BackupFile.verify(path, control)
+            try AssetBackup.look(path, control).requireWhole()
             return AdminMessages.Backup(manifest, path: path, lostFiles: 0)
         } catch {
             throw BackupFault(error, file: path, interrupted: "The check was interrupted")

@@ -60,7 +60,8 @@ package enum AssetBackup {
         try await onThread { try prune(besides: folder) }
     }
 
-    private static func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    /// Runs work that blocks on a thread of its own.
+    package static func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         let threads = try FileThreads(count: 1)
         do {
             let value = try await threads.run(body)

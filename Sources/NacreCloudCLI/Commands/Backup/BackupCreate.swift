@@ -4,7 +4,8 @@ import NacreCloudServer
 /// `nacre backup`
 enum BackupCommands {
     static let command = Command(
-        "backup", "Make, check and restore backups.", subcommands: [BackupCreate.command, BackupVerify.command, BackupRestore.command])
+        "backup", "Make, list, check and restore backups.",
+        subcommands: [BackupCreate.command, BackupList.command, BackupVerify.command, BackupRestore.command])
 
     /// Returns an absolute path, which means the same file to the server.
     static func absolute(_ path: String) -> String {

@@ -7,7 +7,7 @@ import { fault, given } from "../forms.js";
 import { live } from "../live.js";
 import { commands, toastError } from "../shell.js";
 import { shell } from "../snippets.js";
-import { badge, button, bytes, card, code, field, header, id, number, pairs, problem, progress, time } from "../ui.js";
+import { badge, button, bytes, card, code, field, header, id, number, pairs, problem, progress, table, time } from "../ui.js";
 
 function status(answer, cancel) {
     if (answer.state === "running") {
@@ -26,6 +26,23 @@ function status(answer, cancel) {
         pairs([["Shows", time(backup.time, { isAbsolute: true })], ["Size", bytes(backup.bytes)], ["Containers", number(backup.containers)],
             ["Databases", number(backup.databases)], ["Made by", `Nacre ${backup.nacre}`], ["SHA-256", id(backup.sha256, 40)]]),
         code(`nacre backup verify ${shell(backup.path)}\nnacre backup restore ${shell(backup.path)} --data ./another-folder`, { language: "Shell" })];
+}
+
+/// The backups that the server makes by itself.
+function made({ folder, backups, next, verification }, verify) {
+    if (!folder) return [];
+    const isRunning = verification.state === "running";
+    const outcome = ({ check }) => (!check ? h("span", { class: "faint" }, "not since the start")
+        : check.isWhole ? [badge("whole", "good"), " ", time(check.time)] : [badge("damaged", "bad"), ` ${check.problem ?? ""}`]);
+    return card("Made by itself", pairs([["Folder", h("span", { class: "mono" }, folder)], ["The next one", time(next)]]),
+        isRunning && progress(`Verifying ${verification.path}`, verification.bytesInAll ? verification.bytes / verification.bytesInAll : undefined),
+        table({ label: "Backups", rows: backups, key: (one) => one.name, empty: h("p", { class: "faint" }, "None yet."),
+            columns: [{ title: "File", class: "mono", render: (one) => one.name },
+                { title: "Shows", render: (one) => time(one.time, { isAbsolute: true }) },
+                { title: "Size", class: "number", render: (one) => bytes(one.bytes) }, { title: "Verified", class: "wrap", render: outcome },
+                { title: "Action", class: "number", render: (one) => button("Verify", () => verify(one.name),
+                    { kind: "quiet small", disabled: isRunning, "aria-label": `Verify ${one.name}` }) }] }),
+        code("nacre backup list", { language: "Shell" }));
 }
 
 export default {
@@ -69,6 +86,18 @@ export default {
                 field("Bytes a second", speed, { hint: "Such as 20M, where the disk is slow." }), h("div", { class: "actions" }, start)), now),
             card("By itself", scheduled)));
         follow();
+        const kept = h("div", { class: "stack" });
+        view.append(kept);
+        let watch;
+        const list = (answer) => {
+            if (answer.verification.state !== "running") watch?.stop();
+            put(kept, made(answer, (name) => api.post("backups/verify", { name }).then(watchList, toastError)));
+        };
+        function watchList() {
+            watch?.stop();
+            watch = live(async (signal) => list(await api.get("backups", {}, { signal })), { every: 700, onerror: toastError });
+        }
+        watchList();
         const { alerts } = await api.get("alerts", {}, { signal: route.signal });
         const [age, failed] = ["backup-age", "backup-failed"].map((kind) => alerts.find((rule) => rule.kind === kind));
         put(scheduled, age
@@ -77,6 +106,6 @@ export default {
                 h("p", { class: "hint" }, "How often and how many: --backup-every and --backup-keep of nacre serve.")]
             : [h("p", {}, "The server makes no backups by itself."),
                 code("nacre serve --backup-dir /srv/backups --backup-every 24h", { language: "Shell" })]);
-        return { close: () => tail?.stop(), update: () => {} };
+        return { close: () => { tail?.stop(); watch?.stop(); }, update: () => {} };
     },
 };
