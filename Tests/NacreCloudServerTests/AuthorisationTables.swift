@@ -235,6 +235,8 @@ extension AuthorisationTable {
             POST   /admin/1/alerts/remove         -  401  403  403  400
             POST   /admin/1/alerts/test           -  401  403  403  400
             POST   /admin/1/alerts/silence        -  401  403  403  400
+            GET    /admin/1/mail                  -  401  403  403  200
+            POST   /admin/1/mail/test             -  401  403  403  400
             GET    /admin/1/containers            -  401  403  403  200
             POST   /admin/1/containers            -  401  403  403  400
             POST   /admin/1/containers/change     -  401  403  403  400

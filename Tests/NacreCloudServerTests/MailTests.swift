@@ -26,6 +26,28 @@ import Testing
         try await body(server, sink, &browser)
     }
 
+    @Test func `an administrator tries the mail server, once a minute, and hears what it says`() async throws {
+        let sink = try MailSink()
+        defer { sink.close() }
+        let mail = try #require(MailConfiguration(url: "smtp://127.0.0.1:\(sink.port)", password: nil, from: "nacre@cloud.example"))
+        let scene = try await AdministeredServer(mail: mail)
+        let shown = await scene.administrate("GET", "/admin/1/mail").json
+        #expect(shown?["from"]?.text == "nacre@cloud.example" && shown?["server"]?.text == "smtp://127.0.0.1:\(sink.port)")
+        let (path, asked) = ("/admin/1/mail/test", #"{"to":"ops@example.com"}"#)
+        #expect(await scene.administrate("POST", path, #"{"to":"ops"}"#).json?["field"]?.text == "to")
+        let sent = await scene.administrate("POST", path, asked)
+        #expect(sent.status == 200 && sent.json?["isTaken"] == .bool(true), "\(sent.text)")
+        #expect(sink.mails.map(\.to) == ["<ops@example.com>"])
+        let again = await scene.administrate("POST", path, asked)
+        #expect(again.status == 429 && again.header("Retry-After") == "60" && sink.mails.count == 1)
+        scene.server.clock.advance(MailTrials.pauseSeconds)
+        #expect(await scene.administrate("POST", path, asked).status == 200)
+        #expect(await scene.administrate("GET", "/admin/1/audit").json?.at("entries[0].subject.to")?.text == "ops@example.com")
+        let silent = try await AdministeredServer()
+        #expect(await silent.administrate("GET", "/admin/1/mail").json?["from"] == nil)
+        #expect(await silent.administrate("POST", path, asked).status == 400)
+    }
+
     private func waiting(_ server: TestServer) async throws -> Int {
         try await server.cloud.listTasks(after: nil).tasks.count { $0.task.key.kind == .sendLetter }
     }

@@ -27,7 +27,8 @@ package enum ConsoleRole: String, Hashable, Sendable, CaseIterable, Comparable {
             "POST /admin/1/schema/diff", "GET /admin/1/backup", "GET /admin/1/backups", "GET /admin/1/faults",
         ],
         .developer: [
-            "GET /admin/1/audit", "GET /admin/1/logs", "GET /admin/1/tasks", "GET /admin/1/tokens", "GET /admin/1/usage", "GET /admin/1/users",
+            "GET /admin/1/audit", "GET /admin/1/mail", "GET /admin/1/logs", "GET /admin/1/tasks", "GET /admin/1/tokens", "GET /admin/1/usage",
+            "GET /admin/1/users",
             "GET /admin/1/users/show",
             "GET /admin/1/users/passkeys",
             "GET /admin/1/sessions", "GET /admin/1/roles", "POST /admin/1/roles/why", "GET /admin/1/webhooks", "POST /admin/1/webhooks/test",
@@ -46,7 +47,7 @@ package enum ConsoleRole: String, Hashable, Sendable, CaseIterable, Comparable {
             "POST /admin/1/users/delete", "POST /admin/1/users/reset-password", "POST /admin/1/users/sign-in", "POST /admin/1/users/passkeys/remove",
             "POST /admin/1/sessions/revoke", "POST /admin/1/roles/assign", "POST /admin/1/roles/revoke", "POST /admin/1/check",
             "POST /admin/1/assets/verify", "POST /admin/1/assets/collect", "POST /admin/1/alerts", "POST /admin/1/alerts/remove",
-            "DELETE /admin/1/backup", "POST /admin/1/backups/verify", "POST /admin/1/records/modify",
+            "DELETE /admin/1/backup", "POST /admin/1/backups/verify", "POST /admin/1/mail/test", "POST /admin/1/records/modify",
         ],
         .owner: ["POST /admin/1/backup", "POST /admin/1/console/links", "POST /admin/1/console/sign-out-all"],
     ]

@@ -1,7 +1,7 @@
 import Foundation
 import NacreCloudServer
 
-/// Questions about the server itself: its backups, and the settings of its containers.
+/// Questions about the server itself: its backups, its mail, and the settings of its containers.
 extension AdminClient {
     /// Returns a container with its settings.
     func container(_ name: String) async throws -> AdminMessages.ContainerLine {
@@ -31,5 +31,13 @@ extension AdminClient {
 
     func verify(_ asked: AdminMessages.NewBackupVerification) async throws -> AdminMessages.BackupStatus {
         try read(AdminMessages.BackupStatus.self, try await web.send("POST", "/admin/1/backups/verify", bearer: token, body: asked))
+    }
+
+    func mail() async throws -> AdminMessages.Mail {
+        try await get(AdminMessages.Mail.self, "/admin/1/mail", [])
+    }
+
+    func test(_ asked: AdminMessages.NewMailTest) async throws -> AdminMessages.MailTest {
+        try read(AdminMessages.MailTest.self, try await web.send("POST", "/admin/1/mail/test", bearer: token, body: asked))
     }
 }

@@ -12,6 +12,7 @@ extension AdminAPI {
         router.post("/admin/1/alerts/remove", bodyBytesMax: Limits.accountBodyBytes, removeAlert)
         router.post("/admin/1/alerts/test", bodyBytesMax: Limits.accountBodyBytes, testAlert)
         router.post("/admin/1/alerts/silence", bodyBytesMax: Limits.accountBodyBytes, silenceAlert)
+        addMailRoutes(to: &router)
     }
 
     /// `GET /admin/1/alerts`

@@ -85,7 +85,7 @@ final class AuditedRequest: Sendable {
         "path",
         "publicBytes", "record", "recordType", "redirect", "redirects", "removesLost", "repairs", "resetsContainerRate", "resetsPublicBytes",
         "resetsUserBytes",
-        "resetsUserRate", "role", "seconds", "showsRecords", "state", "subscription", "teamID", "topic", "type", "url", "user", "userBytes",
+        "resetsUserRate", "role", "seconds", "showsRecords", "state", "subscription", "teamID", "to", "topic", "type", "url", "user", "userBytes",
         "userRate",
         "why", "zone",
     ]

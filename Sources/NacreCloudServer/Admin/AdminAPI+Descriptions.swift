@@ -215,6 +215,8 @@ extension AdminAPI {
         created("alerts", "Alerts", "Adds an alert rule, or changes the one of its name.", Messages.NewAlert.self, Messages.AddedAlert.self),
         post("alerts/remove", "Alerts", "Removes an alert rule.", Messages.NewAlertRemoval.self, Messages.RemovedAlert.self),
         post("alerts/test", "Alerts", "Tells by all ways of a rule at once.", Messages.NewAlertTest.self, Messages.AlertTest.self),
+        get("mail", "Alerts", "Whether the server sends mail, and from which address.", Messages.Mail.self),
+        post("mail/test", "Alerts", "Sends a mail that tries the mail server.", Messages.NewMailTest.self, Messages.MailTest.self),
         post("alerts/silence", "Alerts", "Tells nothing of a rule for a time.", Messages.NewAlertSilence.self, Messages.SilencedAlert.self),
     ]
 

@@ -36,6 +36,7 @@ package struct AdminAPI: Sendable {
     let alerts: AlertWatch
     let console: ConsoleGate
     let auditRates = AuditRates()
+    let mailTrials = MailTrials()
 
     /// - Parameters:
     ///   - token: the token of the admin file.

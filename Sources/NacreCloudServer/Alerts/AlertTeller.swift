@@ -80,9 +80,15 @@ struct AlertTeller: Sendable {
     }
 
     private func mail(_ message: AlertMessage, to address: String) async -> AlertReport {
+        let (subject, body) = message.mail
+        return await mail(subject: subject, body: body, to: address)
+    }
+
+    /// Sends a plain text by mail.
+    /// - Parameter subject: one line of ASCII characters.
+    func mail(subject: String, body: String, to address: String) async -> AlertReport {
         guard let postman else { return AlertReport(isTaken: false, said: "this server sends no mail: start it with --smtp") }
         do {
-            let (subject, body) = message.mail
             try await postman.send(subject: subject, body: body, to: address)
             return AlertReport(isTaken: true, said: "taken by the mail server")
         } catch let failure as MailClient.Failure {

@@ -39,6 +39,7 @@ struct HelpTests {
         Documented("console", "role name no-open sign-out-all data server token-file json"),
         Documented("completions", ""), Documented("manual", "format"),
         Documented("backup create", "bandwidth data server token-file json"),
+        Documented("mail show", "data server token-file json"), Documented("mail test", "data server token-file json"),
         Documented("backup list", "verify data server token-file json"),
         Documented("backup verify", "json"),
         Documented("assets download", "container environment database user zone owner index output-file data server token-file"),

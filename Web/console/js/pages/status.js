@@ -4,11 +4,20 @@ import { api } from "../api.js";
 import { chart } from "../chart.js";
 import { h, put } from "../dom.js";
 import { figure } from "../figures.js";
+import { form } from "../forms.js";
 import { here, href } from "../router.js";
+import { toast } from "../shell.js";
 import { store } from "../store.js";
-import { badge, bytes, card, code, header, iconButton, id, load, number, pairs, table, time } from "../ui.js";
+import { badge, button, bytes, card, code, header, iconButton, id, load, number, pairs, table, time } from "../ui.js";
 import { kinds } from "./alerts.js";
 import { tone } from "./logs.js";
+
+/// Sends a mail to an address, and says what the mail server said.
+async function tryMail() {
+    const sent = await form({ title: "Test mail", text: "The server sends one mail a minute at most.", confirm: "Send",
+        fields: [{ name: "to", label: "To", type: "email", required: true }], run: ({ to }) => api.post("mail/test", { to }) });
+    if (sent) toast(sent.isTaken ? `The mail to ${sent.to} is ${sent.said}.` : `Not sent: ${sent.said}.`, { tone: sent.isTaken ? "good" : "bad" });
+}
 
 export default {
     async render(view, route) {
@@ -17,7 +26,8 @@ export default {
             () => Promise.all([api.get("server", {}, { signal: route.signal }), api.get("alerts", {}, { signal: route.signal }),
                 api.get("telemetry", { last: "hour" }, { signal: route.signal }),
             api.get("requests", { status: "5xx", limit: 5 }, { signal: route.signal }).catch(() => null),
-            api.get("backup", {}, { signal: route.signal })]), ([server, { alerts }, telemetry, failed, backup]) => {
+            api.get("backup", {}, { signal: route.signal }), api.get("mail", {}, { signal: route.signal }).catch(() => null)]),
+        ([server, { alerts }, telemetry, failed, backup, mail]) => {
             const wrong = alerts.filter((rule) => rule.state !== "fine");
             const slot = telemetry.bars.length > 1 ? telemetry.bars[1].start - telemetry.bars[0].start : 60_000;
             return [
@@ -36,6 +46,8 @@ export default {
                         ["Files of assets", server.assets ? `${bytes(server.assets.bytes)} in ${number(server.assets.chunks)} chunks`
                             : "being counted"],
                         ["Containers", number(store.containers.get().length)],
+                        ["Mail", mail && (mail.from ? h("span", { class: "row" }, `from ${mail.from}`,
+                            button("Send a test mail", tryMail, { kind: "quiet small" })) : "none is sent")],
                         ["Last backup by hand", backup.state === "done" ? time(backup.backup.time) : backup.state === "none" ? "none since the start"
                             : backup.state]])),
                     card("Figures", pairs(alerts.map((rule) => [kinds[rule.kind]?.[0] ?? rule.kind,
