@@ -12,8 +12,8 @@ extension AdminAPI {
     /// Routes whose answers are shown once, and not kept.
     private static let shownOnce: Set = ["/admin/1/users/reset-password", actingPath, "/admin/1/console/links", consoleSignInPath]
 
-    /// Routes that change nothing. Asked again they look again and are noted again: their answers may be private, and are
-    /// not kept.
+    /// Routes that change nothing. Asked again they look again and are noted again: their answers may be private, and
+    /// are not kept.
     private static let looks: Set = readingRoutes.union([
         "/admin/1/query/explain", "/admin/1/records/lookup", "/admin/1/zones/list", "/admin/1/zones/changes", "/admin/1/subscriptions/list",
         "/admin/1/subscriptions/why", "/admin/1/shares/list", "/admin/1/shares/who", "/admin/1/assets/verify",

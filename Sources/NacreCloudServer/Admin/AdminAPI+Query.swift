@@ -108,7 +108,7 @@ extension AdminAPI {
     }
 
     /// The user with this e-mail address, or with this user record name.
-    /// - Parameter admitting: Whether an account without a name here gets one, as a sign-in gives it. A look gives none.
+    /// - Parameter admitting: Whether an account without a name here gets one, as a sign-in gives it. Looks give none.
     func userRecordName(
         _ user: String?, in container: String, _ environment: DatabaseKey.Environment, admitting: Bool = false
     ) async throws -> String {
