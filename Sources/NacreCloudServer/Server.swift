@@ -356,6 +356,7 @@ package final class Server: Sendable {
         for signal in OTLPSender.signals { _ = telemetry.counter(.otlpDropped, signal) }
         metrics.assets = { assets.usage }
         metrics.tasks = { try await cloud.taskFigures() }
+        metrics.webhookLags = { try await cloud.webhookLags() }
         if let store = store as? SQLiteStore {
             metrics.store = {
                 let events = SQLiteStatistics.Counter.allCases.map { (kind: $0.rawValue, count: store.statistics[$0]) }

@@ -40,6 +40,16 @@ package final class Telemetry: Sendable {
         return gauge
     }
 
+    /// Sets the gauges of a key with one label, and removes those of all other values: such values come and go.
+    package func setGauges(_ key: MetricKey, _ levels: [String: Int]) {
+        let series = levels.map { (value, level) -> ([String], Metric) in
+            let gauge = Gauge()
+            gauge.set(level)
+            return ([value], .gauge(gauge))
+        }
+        metrics.withLock { $0[key] = Dictionary(uniqueKeysWithValues: series) }
+    }
+
     /// Returns the histogram of this key and these values of its labels. The first call creates it.
     package func histogram(_ key: MetricKey, _ values: String...) -> Histogram {
         let metric = metric(key, values) { .histogram(Histogram(unit: key.unit)) }

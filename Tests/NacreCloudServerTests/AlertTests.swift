@@ -24,6 +24,7 @@ import Testing
         func disk() async -> (free: Double, all: Double)? { (free.withLock { $0 }, 100) }
         func backups() async -> (newest: Timestamp?, isFailing: Bool) { (nil, false) }
         func tasks(at now: Timestamp) async throws -> (parked: Int, oldestDue: Timestamp?) { (parked.withLock { $0 }, nil) }
+        func webhookLag() async throws -> Double { 0 }
         func publicUsage(of container: String, _ environment: DatabaseKey.Environment) async throws -> Usage { throw ServerError.internalError }
         func traffic(of scope: AlertScope, from: Timestamp, to: Timestamp) async throws -> AlertTraffic? {
             traffic.withLock { $0[from] }.map { AlertTraffic(requests: $0) }
@@ -386,12 +387,14 @@ import Testing
         #expect(answer.json?["remedy"]?.text?.contains(remedy) == true, "\(answer.text)")
     }
 
-    @Test func `parked tasks, the oldest due one, a quota and the disk are read from the server`() async throws {
+    @Test func `parked tasks, the oldest due one, the lag of webhooks, a quota and the disk are read from the server`() async throws {
         let scene = try await AdministeredServer()
         let server = scene.server
         let readings = ServerReadings(cloud: server.cloud, folder: server.folder.path, scheduled: nil, recorder: server.recorder)
         let now = server.clock.now
+        let feed = WebhookFeed(webhook: "6f1d", zone: ZoneAddress(database: DatabaseID(rawValue: 7), zone: 1))
         let tasks = [
+            WebhookTask(since: now + -40).row(of: feed, due: now + 600),
             TaskRow(key: TaskKey(DatabaseID(rawValue: 7), .cascade, "late"), payload: [], due: now + -90),
             TaskRow(key: TaskKey(DatabaseID(rawValue: 7), .cascade, "parked"), payload: [], due: TaskRow.parked),
         ]
@@ -406,6 +409,7 @@ import Testing
         }
         #expect(try await reading(.tasksParked) == .figure(1))
         #expect(try await reading(.taskOverdue) == .figure(90))
+        #expect(try await reading(.webhookLag) == .figure(40))
         guard case .figure(let free) = try await reading(.diskFree), case .figure(let bytes) = try await reading(.diskFreeBytes) else {
             Issue.record("the disk cannot be read")
             return

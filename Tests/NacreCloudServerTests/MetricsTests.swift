@@ -76,6 +76,7 @@ import Testing
             #"nacre_requests_total{operation="other",status="4xx"} 3"#, #"nacre_requests_total{operation="account/sign-in",status="2xx"} 1"#,
             #"nacre_request_errors_total{operation="records/query",code="BAD_REQUEST"} 1"#,
             #"nacre_request_duration_seconds_count{operation="records/modify"} 1"#, "nacre_backup_failing 0", "nacre_tasks_parked 0",
+            #"nacre_webhook_lag_seconds{webhook="other"} 0.0"#,
             #"nacre_tasks_due{lane="push"} 0"#, #"nacre_push_messages_total{service="apple",outcome="taken"} 0"#,
             #"nacre_store_errors_total{code="full"} 0"#,
         ] {
@@ -89,6 +90,14 @@ import Testing
             #expect(try #require(value, "\(name)") >= Double(least), "\(name)")
         }
         for name in BusyServer.names { #expect(!text.contains(name), "\(name)") }
+    }
+
+    @Test func `a bounded number of webhooks has a series, and other has the largest lag of the rest`() {
+        #expect(Metrics.levels(ofLags: [:]) == ["other": 0])
+        let lags = Dictionary(uniqueKeysWithValues: (1...40).map { ("webhook\($0)", Double($0)) })
+        let levels = Metrics.levels(ofLags: lags)
+        #expect(levels.count == 17 && levels["webhook40"] == 40_000_000_000 && levels["webhook24"] == nil && levels["other"] == 24_000_000_000)
+        #expect(Metrics.levels(ofLags: ["damaged": .infinity])["damaged"] == .max)
     }
 
     @Test(arguments: [

@@ -6,6 +6,7 @@ import Testing
 extension MetricKey {
     fileprivate static let things = MetricKey("things_total", help: "Things.", label: "kind")
     fileprivate static let pairs = MetricKey("pairs_total", help: "Pairs.", labels: ["one", "two"], seriesMax: 2)
+    fileprivate static let levels = MetricKey("levels", help: "Levels.", label: "name")
     fileprivate static let waits = MetricKey("wait_seconds", help: "Waits.", unit: .seconds)
     fileprivate static let sizes = MetricKey("size_bytes", help: "Sizes.", unit: .bytes)
 }
@@ -55,6 +56,13 @@ extension MetricKey {
         for number in 0..<1000 { telemetry.counter(.things, "\(number)").add() }
         #expect(telemetry.counter(.things, "0").value == 1)
         #expect(telemetry.counter(.things, "other").value == 1000 - UInt64(Telemetry.seriesMax))
+    }
+
+    @Test func `gauges that are set together replace those before them`() {
+        let telemetry = Telemetry()
+        telemetry.setGauges(.levels, ["a": 1, "b": 2])
+        telemetry.setGauges(.levels, ["b": 3])
+        #expect(telemetry.prometheusText() == "# HELP levels Levels.\n# TYPE levels gauge\nlevels{name=\"b\"} 3\n")
     }
 
     @Test func `a log line is one JSON object, whatever its values are`() throws {

@@ -10,6 +10,8 @@ package enum AlertMeasure: String, Codable, Hashable, Sendable, CaseIterable {
     case tasksParked = "tasks-parked"
     /// Time since the oldest waiting task was due.
     case taskOverdue = "task-overdue"
+    /// Time since the oldest change that a webhook's receiver has not acknowledged.
+    case webhookLag = "webhook-lag"
     /// Part of its quota that a container's public database takes. A private database is its user's, and no alert
     /// looks at one.
     case quotaUsed = "quota-used"
@@ -32,7 +34,7 @@ package enum AlertMeasure: String, Codable, Hashable, Sendable, CaseIterable {
         switch self {
         case .diskFree, .quotaUsed, .errors: .percent
         case .diskFreeBytes: .bytes
-        case .backupAge, .taskOverdue: .seconds
+        case .backupAge, .taskOverdue, .webhookLag: .seconds
         case .backupFailed, .tasksParked: .count
         case .requests: .perMinute
         case .latency: .milliseconds
@@ -49,7 +51,7 @@ package enum AlertMeasure: String, Codable, Hashable, Sendable, CaseIterable {
     package var isOfTraffic: Bool {
         switch self {
         case .requests, .errors, .latency, .unlike: true
-        case .diskFree, .diskFreeBytes, .backupAge, .backupFailed, .tasksParked, .taskOverdue, .quotaUsed: false
+        case .diskFree, .diskFreeBytes, .backupAge, .backupFailed, .tasksParked, .taskOverdue, .webhookLag, .quotaUsed: false
         }
     }
 
@@ -64,6 +66,7 @@ package enum AlertMeasure: String, Codable, Hashable, Sendable, CaseIterable {
         case .backupAge, .backupFailed: "See why in the log (nacre logs), mend it, and make one at once: nacre backup create."
         case .tasksParked: "Look: nacre task list --parked. Mend the cause (nacre check --repair), then: nacre task retry --all."
         case .taskOverdue: "Look at what waits (nacre task list) and whether the disk or a mail or push service is slow: nacre logs."
+        case .webhookLag: "See which receiver does not acknowledge: nacre webhook list. Once it does: nacre webhook resume."
         case .quotaUsed: "Delete records, or give the container more: nacre quota set --public."
         case .requests: "See who asks in the log: nacre logs -f. Bound it: nacre rate set."
         case .errors: "See which requests fail and why: nacre logs -f."

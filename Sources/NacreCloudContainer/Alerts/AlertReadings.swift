@@ -11,6 +11,8 @@ package protocol AlertReadings: Sendable {
     func backups() async -> (newest: Timestamp?, isFailing: Bool)
     /// The number of parked tasks, up to a bound, and the time at which the oldest other one was due.
     func tasks(at now: Timestamp) async throws -> (parked: Int, oldestDue: Timestamp?)
+    /// The seconds since the oldest change that a webhook's receiver has not acknowledged; 0: all have all.
+    func webhookLag() async throws -> Double
     /// The size of a container's public database.
     func publicUsage(of container: String, _ environment: DatabaseKey.Environment) async throws -> Usage
     /// The requests of a scope in a span of time; nil: there were none. A scope that is a part of the server has those
@@ -70,6 +72,7 @@ extension AlertRule {
         case .taskOverdue:
             let due = try await readings.tasks(at: now).oldestDue
             return .figure(due.map { max(now.secondsSince2001 - $0.secondsSince2001, 0) } ?? 0)
+        case .webhookLag: return .figure(try await readings.webhookLag())
         case .quotaUsed:
             guard let container = scope.container, let environment = scope.environment else { return .unknown }
             let usage = try await readings.publicUsage(of: container, environment)

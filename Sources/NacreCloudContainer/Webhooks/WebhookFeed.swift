@@ -111,6 +111,13 @@ struct WebhookChanges: Sendable {
         }
     }
 
+    /// Returns the time of the commit of a row's changes.
+    static func time(of row: EntryRow) -> Timestamp? {
+        var reader = ByteReader(row.value)
+        guard (try? begin(&reader)) != nil, let seconds = try? reader.double() else { return nil }
+        return Timestamp(secondsSince2001: seconds)
+    }
+
     /// Returns the feed's changes before a row, and with it.
     static func span(of row: EntryRow) throws(StoreError) -> (before: WebhookExtent, after: WebhookExtent) {
         do throws(MalformedBytes) {
@@ -211,7 +218,7 @@ extension WritePlan {
 
 /// The state of a webhook's task in the outbox.
 package struct WebhookTask: Hashable, Sendable {
-    /// The time of the oldest change that the receiver has not acknowledged, or earlier.
+    /// The time of the oldest change that the receiver has not acknowledged.
     package var since: Timestamp
 
     private static let version: UInt8 = 1
@@ -244,15 +251,25 @@ extension ReadTransaction {
     }
 
     /// Returns the keys of the first changes of a feed.
-    package func changes(in feed: WebhookFeed, limit: Int) throws -> [EntryKey] { try changes(in: feed, behind: nil, limit: limit) }
+    package func changes(in feed: WebhookFeed, limit: Int) throws -> [EntryKey] { try rows(of: feed, behind: nil, limit: limit).map(\.key) }
 
-    package func hasChanges(in feed: WebhookFeed, behind place: WebhookPlace?) throws -> Bool {
-        try !changes(in: feed, behind: place, limit: 1).isEmpty
+    /// Returns whether a feed has changes behind a place, and the time of the first of them; nil: its row is damaged.
+    package func nextChange(in feed: WebhookFeed, behind place: WebhookPlace?) throws -> (isThere: Bool, time: Timestamp?) {
+        let row = try rows(of: feed, behind: place, limit: 1).first
+        return (row != nil, row.flatMap(WebhookChanges.time))
     }
 
-    private func changes(in feed: WebhookFeed, behind place: WebhookPlace?, limit: Int) throws -> [EntryKey] {
-        let rows = try entries(in: feed.zone.database, .webhookChange, after: feed.key(of: place), limit: limit)
-        return rows.map(\.key).filter { feed.place(of: $0.key) != nil }
+    private func rows(of feed: WebhookFeed, behind place: WebhookPlace?, limit: Int) throws -> [EntryRow] {
+        try entries(in: feed.zone.database, .webhookChange, after: feed.key(of: place), limit: limit).filter { feed.place(of: $0.key.key) != nil }
+    }
+
+    /// Returns the tasks of webhooks in a database, waiting and parked ones, in the order of their names.
+    package func webhookTasks(in database: DatabaseID, limit: Int) throws -> [TaskRow] {
+        let before = RowKey.database(database, .number(TaskKind.deliverWebhook.rawValue), .text(""))
+        return try rows(of: .tasks, after: before, limit: limit).compactMap { row in
+            guard case .task(let task) = row.value, task.key.database == database, task.key.kind == .deliverWebhook else { return nil }
+            return task
+        }
     }
 }
 

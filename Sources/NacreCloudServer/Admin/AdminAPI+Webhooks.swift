@@ -74,6 +74,7 @@ extension AdminMessages.WebhookLine {
         self.init(listed.webhook)
         state = listed.state.rawValue
         lost = listed.lost > 0 ? listed.lost : nil
+        waitingSince = listed.since?.millisecondsSince1970
         lastStatus = listed.said.isEmpty ? nil : listed.said
         lastTime = listed.time?.millisecondsSince1970
     }

@@ -13,6 +13,9 @@ extension MetricKey {
     static let oldestTask = MetricKey(
         "nacre_task_oldest_due_seconds", help: "Time since the task that waits longest in a lane became due.", labels: ["lane"], unit: .seconds)
     static let tasksParked = MetricKey("nacre_tasks_parked", help: "Tasks that failed too often and wait for an administrator; 1,000 at most.")
+    static let webhookLag = MetricKey(
+        "nacre_webhook_lag_seconds", help: "Time since the oldest change that a webhook's receiver has not acknowledged, by webhook.",
+        labels: ["webhook"], unit: .seconds)
     static let diskFree = MetricKey(
         "nacre_disk_free_bytes", help: "Bytes that the server may still write to the disk of the data folder.", unit: .bytes)
     static let diskSize = MetricKey("nacre_disk_size_bytes", help: "Size of the disk of the data folder.", unit: .bytes)
@@ -44,6 +47,8 @@ struct Metrics: Sendable {
     var assets: @Sendable () -> AssetUsage? = { nil }
     /// Tasks of the outbox; throws if the store cannot be read.
     var tasks: @Sendable () async throws -> TaskFigures = { TaskFigures() }
+    /// Seconds since the oldest change that each webhook's receiver has not acknowledged, by the IDs of the webhooks.
+    var webhookLags: @Sendable () async throws -> [String: Double] = { [:] }
 
     func addRoute(to router: inout Router) {
         router.get(Self.path, isAlwaysAnswered: true) { _, _ in
@@ -63,6 +68,7 @@ struct Metrics: Sendable {
         }
         publishDisk()
         publishProcess()
+        if let lags = try? await webhookLags() { telemetry.setGauges(.webhookLag, Self.levels(ofLags: lags)) }
         guard let tasks = try? await tasks() else { return }
         telemetry.gauge(.tasksParked).set(tasks.parked)
         for lane in TaskLane.allCases {
@@ -70,6 +76,16 @@ struct Metrics: Sendable {
             telemetry.gauge(.tasksDue, "\(lane)").set(figures.due)
             telemetry.gauge(.oldestTask, "\(lane)").set(Int(figures.oldestSeconds * 1e9))
         }
+    }
+
+    /// Webhooks that have a series of their own.
+    private static let webhooksTold = 16
+
+    /// Returns the levels of the webhooks that lag most, in nanoseconds. `other` has the largest of the rest.
+    static func levels(ofLags lags: [String: Double]) -> [String: Int] {
+        let sorted = lags.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ($0.key, Int(exactly: ($0.value * 1e9).rounded()) ?? .max) }
+        let told = Dictionary(uniqueKeysWithValues: sorted.prefix(webhooksTold))
+        return told.merging(["other": sorted.dropFirst(webhooksTold).first?.1 ?? 0]) { own, _ in own }
     }
 
     private func publishDisk() {

@@ -1,6 +1,7 @@
 import Glibc
 import NacreCloudContainer
 import NacreCloudStorage
+import NacreCloudTasks
 import NacreCloudWire
 
 /// The readings of a running server, for alert rules.
@@ -13,7 +14,7 @@ struct ServerReadings: AlertReadings {
     let recorder: TelemetryRecorder
 
     var measures: Set<AlertMeasure> {
-        var measures: Set<AlertMeasure> = [.tasksParked, .taskOverdue, .quotaUsed, .requests, .errors, .latency, .unlike]
+        var measures: Set<AlertMeasure> = [.tasksParked, .taskOverdue, .webhookLag, .quotaUsed, .requests, .errors, .latency, .unlike]
         if folder != nil { measures.formUnion([.diskFree, .diskFreeBytes]) }
         if scheduled != nil { measures.formUnion([.backupAge, .backupFailed]) }
         return measures
@@ -39,6 +40,8 @@ struct ServerReadings: AlertReadings {
             return (parked.count, try transaction.tasks(of: kinds, dueThrough: now, limit: 1).first?.due)
         }
     }
+
+    func webhookLag() async throws -> Double { try await cloud.webhookLags().values.max() ?? 0 }
 
     func publicUsage(of container: String, _ environment: DatabaseKey.Environment) async throws -> Usage {
         try await cloud.publicUsage(of: container, environment)

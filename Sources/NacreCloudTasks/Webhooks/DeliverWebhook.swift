@@ -47,7 +47,6 @@ struct DeliverWebhook: TaskHandler {
             found.position.isReset = false
         }
         found.position.point = found.page.point
-        state.since = found.page.time ?? state.since
         return try await settle(found.position, of: feed, isLast: found.page.zoneDeleted != nil, leased)
     }
 
@@ -63,17 +62,21 @@ struct DeliverWebhook: TaskHandler {
     /// Moves the position. Ends the task where nothing stands behind it: a later commit leaves the task anew.
     /// - Parameter isLast: the receiver knows that the zone is gone; its changes expire.
     /// - Returns: whether there is more.
-    private func settle(_ position: WebhookPosition, of feed: WebhookFeed, isLast: Bool, _ leased: LeasedTask) async throws -> Bool {
-        let rest = leased.rest(payload)
-        return try await leased.cloud.store.write { transaction in
+    private mutating func settle(_ position: WebhookPosition, of feed: WebhookFeed, isLast: Bool, _ leased: LeasedTask) async throws -> Bool {
+        let since = state.since
+        let rest: WebhookTask? = try await leased.cloud.store.write { transaction in
             try leased.requireLease(transaction)
-            let isDone = try isLast || !transaction.hasChanges(in: feed, behind: position.point.place) && !transaction.isEnding(feed)
+            let next = try transaction.nextChange(in: feed, behind: position.point.place)
+            let isDone = try isLast || !next.isThere && !transaction.isEnding(feed)
             var plan = WritePlan()
             if isLast { plan.entriesRemoved = feed.placeKeys } else { plan.entries = [position.row(feed.positionKey)] }
-            if isDone { plan.tasksFinished = [leased.key] } else { plan.tasks = [rest] }
+            let rest = isDone ? nil : WebhookTask(since: next.time ?? since)
+            if let rest { plan.tasks = [leased.rest(rest.payload)] } else { plan.tasksFinished = [leased.key] }
             try transaction.apply(plan)
-            return .commit(!isDone)
+            return .commit(rest)
         }
+        state = rest ?? state
+        return rest != nil
     }
 
     private static func keep(_ position: WebhookPosition, of feed: WebhookFeed, _ leased: LeasedTask) async throws {

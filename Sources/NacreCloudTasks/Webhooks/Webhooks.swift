@@ -23,6 +23,8 @@ package struct ListedWebhook: Hashable, Sendable {
     package var time: Timestamp?
     /// The number of changes that were dropped, of which the receiver is to be told; of `zonesLookedAt` zones at most.
     package var lost: Int64
+    /// The time of the oldest change that the receiver has not acknowledged; nil: it has all.
+    package var since: Timestamp?
 
     /// On this server: zones with waiting deliveries whose losses are counted, of each webhook.
     static let zonesLookedAt = 100
@@ -45,6 +47,7 @@ extension Cloud {
         let database = try await databaseID(DatabaseKey(container: container, environment: environment, scope: .public, owner: ""))
         return try await store.read { transaction in
             let (parked, waiting) = (try transaction.webhookTasks(areParked: true), try transaction.webhookTasks(areParked: false))
+            let oldest = try transaction.oldestUntold(of: webhooks.flatMap { (parked[$0.id] ?? []) + (waiting[$0.id] ?? []) })
             return try webhooks.map { webhook in
                 let own = (parked[webhook.id] ?? []) + (waiting[webhook.id] ?? [])
                 let positions = try Set([database] + own.map(\.database)).flatMap { try transaction.positions(of: webhook.id, in: $0) }
@@ -63,9 +66,20 @@ extension Cloud {
                     } else {
                         own.isEmpty || last?.isTaken ?? true ? .active : .retrying
                     }
-                return ListedWebhook(webhook: webhook, state: state, said: last?.said ?? "", time: last?.time, lost: lost)
+                return ListedWebhook(webhook: webhook, state: state, said: last?.said ?? "", time: last?.time, lost: lost, since: oldest[webhook.id])
             }
         }
+    }
+
+    /// Returns the seconds since the oldest change that the receiver of each webhook has not acknowledged, by the IDs of
+    /// the webhooks, of all containers. Those that have all are absent.
+    package func webhookLags() async throws -> [String: Double] {
+        let now = clock()
+        let oldest = try await store.read { transaction in
+            let tasks = [try transaction.webhookTasks(areParked: true), try transaction.webhookTasks(areParked: false)]
+            return try transaction.oldestUntold(of: tasks.flatMap { $0.values.joined() })
+        }
+        return oldest.mapValues { max(now.secondsSince2001 - $0.secondsSince2001, 0) }
     }
 
     /// Puts the parked tasks of a webhook back. A transaction for each.
@@ -130,6 +144,22 @@ extension ReadTransaction {
             ? try tasks(of: [.deliverWebhook], dueAfter: parked + -1, through: parked, limit: Self.tasksLookedAt)
             : try tasks(of: [.deliverWebhook], dueThrough: parked + -1, limit: Self.tasksLookedAt)
         return Dictionary(grouping: found.map(\.key)) { WebhookFeed($0)?.webhook ?? "" }
+    }
+
+    /// On this server: tasks of webhooks that are read for the times of their changes, the parked ones first.
+    private static var tasksRead: Int { 1000 }
+
+    /// Returns the time of the oldest change that the receiver of each webhook has not acknowledged, by the IDs of the
+    /// webhooks.
+    fileprivate func oldestUntold(of tasks: [TaskKey]) throws -> [String: Timestamp] {
+        var oldest: [String: Timestamp] = [:]
+        for (database, keys) in Dictionary(grouping: tasks.prefix(Self.tasksRead), by: \.database) {
+            for task in try webhookTasks(in: database, limit: keys.count) {
+                guard let webhook = WebhookFeed(task.key)?.webhook, let since = try? WebhookTask(task).since else { continue }
+                oldest[webhook] = min(oldest[webhook] ?? since, since)
+            }
+        }
+        return oldest
     }
 
     fileprivate func positions(of webhook: String, in database: DatabaseID) throws -> [WebhookPosition] {

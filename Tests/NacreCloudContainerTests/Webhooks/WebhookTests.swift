@@ -118,6 +118,29 @@ import Testing
         #expect(found.allSatisfy { $0.changes.count <= Limits.changesPerDelivery } && found.map(\.reset) == [true, nil, nil])
     }
 
+    @Test(arguments: Engine.ofRules) func `the list and the metric say since when the oldest change waits that a receiver has not acknowledged`(
+        _ engine: Engine
+    ) async throws {
+        let scene = try await WebhookScene(try await engine.makeStore())
+        let webhook = try await scene.make()
+        let start = scene.test.clock.now
+        try await scene.everybody.modify((0..<Limits.changesPerDelivery).map { .create("r\($0)") })
+        scene.test.clock.move(bySeconds: 10)
+        try await scene.everybody.modify([.create("later")])
+        #expect(try await scene.listed()?.since == start)
+        scene.receiver.answerNext(WebhookReport(status: 200), WebhookReport(status: 503))
+        #expect(try await scene.delivered().count == 2)
+        #expect(try await scene.listed()?.since == start + 10)
+        try await scene.park()
+        #expect(try await scene.listed()?.since == start + 10)
+        let waited = scene.test.clock.now.secondsSince2001 - start.secondsSince2001 - 10
+        #expect(try await scene.cloud.webhookLags() == [webhook.id: waited])
+        #expect(try await scene.cloud.resumeWebhook(webhook.id) == 1)
+        _ = try await scene.delivered()
+        #expect(try await scene.listed()?.since == nil)
+        #expect(try await scene.cloud.webhookLags().isEmpty)
+    }
+
     // MARK: What it is told of
 
     @Test func `values come only of the fields that it was made with, and no asset or long text among them`() async throws {

@@ -67,7 +67,8 @@ enum WebhookList {
     static let command = Command(
         "list", "List the webhooks of a container's environment, and how they fare.",
         discussion: """
-            A line for each: ID, state, what its receiver said last and when, and the URL. It is active, retrying (the receiver is asked again by \
+            A line for each: ID, state, what its receiver said last and when, the time of the oldest \
+            change that it has not acknowledged, and the URL. It is active, retrying (the receiver is asked again by \
             itself, after growing pauses), behind (it has missed changes, which the next delivery says) or parked: it did not acknowledge for over an \
             hour, and nothing is sent until nacre webhook resume.
             """,
@@ -141,7 +142,7 @@ enum WebhookResume {
 extension AdminMessages.WebhookLine {
     fileprivate var line: String {
         let last = lastStatus.map { "\($0) at \(lastTime.map(UserTime.text) ?? "-")" }
-        return [id, state ?? "deleted", last ?? "-", url].joined(separator: "\t")
+        return [id, state ?? "deleted", last ?? "-", waitingSince.map(UserTime.text) ?? "-", url].joined(separator: "\t")
     }
 
     fileprivate var details: [String] {
@@ -150,6 +151,7 @@ extension AdminMessages.WebhookLine {
             "url: \(url)", "watches: \(watched)", "zone: \(zone ?? "every zone")", "type: \(recordType ?? "every type")",
             "query: \(query ?? "no filters")", "fields: \(fields.isEmpty ? "none" : fields.joined(separator: ","))",
             "created: \(UserTime.text(created))", "state: \(state ?? "-")", "lost: \(lost ?? 0)",
+            "waiting since: \(waitingSince.map(UserTime.text) ?? "-")",
             "last: \(lastStatus ?? "nothing was delivered yet")\(lastTime.map { " at \(UserTime.text($0))" } ?? "")",
         ]
     }
