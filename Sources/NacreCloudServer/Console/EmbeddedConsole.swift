@@ -401,55 +401,55 @@ extension ConsoleFile {
             q1qVJQ/cP5TkuTqeBgAA
             """),
         ConsoleFile(
-            path: "js/pages/alerts.js", digest: "090bb41f2340109a", length: 12594, gzip: """
-            H4sIAAAAAAACA7Ua7ZLbtvH/PQXCsVtqouPJjm8m1vVyPTtOmtaxPTl70kbW9CAREpmjSIUgT1Evmunf/u4z9MXyJN0PAAQp6ux2Wk+bE4HFYrHY78XJyYm4\
-            zFRZibLOlB6LKlFpKXQlK6WFzGOxSJd1qfSQAUSxEEWufgs/NvlQ6DRT+RxnEVSKqtwiBCARG7kl6EplWZovo6OjdLUuYKM7Idep2IlFWaxEEEUn8Bn9qIOz\
-            BiAZinVd+TBxserAMF1DkaWrtAJK1LzIYyBEr2XurzT0d1fLOoNVi6JcDcUyvVV4mATO9BqO01oOEN3Fy2IoklItfLiyqCtVdgClvhmKebFaSSItTmVWLIei\
-            KqSuzJ8XZVmUPiKdAMM6eHRVlC2qaKC72UwXGRAxFDMZL/FPXVUFnGsuyxjJiGEsUTJWJXItv3lm5rNCwnxer2Y4s5ZpCbSuy2KWKWBOJeEv/ElXLQpqc2dH\
-            JyBBb+G+b1I441hsElnh/W8BbXEjJJ4TZus8raxkmBtjiaEPYIWYqWWai01aJdGR+pnOBDeqK0YszsXdkYB/QZzqm+NFqVQwFpPgK/gBJJcOOU4HQxGsVTlX\
-            eYU/H40eBtOht/J4tgXpbtbTZxcBw8CP069hNe89k/Oben0sl7z55VLZVbnaKKBVzxMVg57EgkFxvZFM/Pnk84QoMXgWEtQnJlTIwUz2YBAGCFbNi9ocyBFU\
-            gYTpYzj/jcHzhn4KGt9bw/DHxa0q41o1+xb5Eomv8OokrRUp8MOAtY/waLRyu/9UF5U8rnWzt7uGdT3L0rmIJYiP1GgvCLhzM5/zzZTqpxoI0IjkO/MbCFml\
-            OYizWfKt+3g0Go0sCQq1p70OJciMd3Y7pc0ysGz5fItrXvJPnFulYKW8Yz4+Ha203aXOs/RG4Yp39ItOqCUoRFLUpTN4St1oEGOwGERnrG5TWaUgw+7OdmdH\
-            LNPF4m0pFwvg0DlgtedHuIbyrKGOCQimdnmqn6ms2MDiELVjIM6/IDWJwG6Xlf4eWBB6ijIANeWFoO+KdAnMZwlWeYyyiMK1VnnM3xtZ5jCwSHM4cbAsijgQ\
-            jm7yC7gtOgPadkLGhr4jmh3yJpNmZDpg5xEZbyF+8xs4tAiMoQoDMx4Hg6k74hqUrLURGtzwWqKv0icP7mABGLR3333zvAADmMMVMw05XMtgd41Hlnqbz8Wi\
-            zud4C0LGcXiTk9viSxoYk9KYGdiQpy4i+ry4ELRiMgK6GtA0R+8ExNFmSFxczOsV0BDBRZbbK5WpOVjo8Jot/qQA9k7FBMHPH9zhn90USUSUHn1yXYWWqGa3\
-            eVJolcN2tG0YIGXBILqVWa3OHKyZJHNqZ2ENGc8Jo5heRJPHUzwUSGOzEs4rQt6KKByCeL0DnZ6iYE8mjURaQs7PnZiCPk2sisEldoCsBBs1sv8mAfCjJNWA\
-            BU4VojSfZ3WsdMg4BoQcCKskyGIJoJMoihz4sGV/pj2rO5uq/DYti3zF1uA/wzX1r6VhN91/NM8ASAPzo0WqMrybJI1jurJPmJUNs3dHzX+Z52BtFQoeBhph\
-            s0mVVhkoIIujuBDXzxMJZlo8uOMhEvTdtQAdfaU2gvQC2V/koNkrb2HACwOEvIxjC9lcP9KMJrR1vjuB+GEJ/gnQas5UhnvxJ1qstFQxxItlDRKzzuRcJUUG\
-            scXYOFqwTwBIcjh2WoXYSAAJh4yLPANL/KwoMiXz0Khl++Lw31pWEFzlgHpyefyDPP7b6Pjp+/fH00+DoWVU8FIhDEVZy7Ti2DXZrhMF9lfshv2nI11qTvcV\
-            xYoolGsy3GNW/2gl12Gj7EZLWLXwNyrWiBSLvgbu2AgCyPI5XcGYVfwgMay7DTUvzXeX2S2ewg1vyhSO7tgnxoY0/G9L5/cZm6R5hXJhoml2nsg9jNcgIq7n\
-            CQiogAhqKE6/HgoIYIaCfKMAqwGeODrMW2c37Hle2IGOUDCgFYu2KMksO0z2PEtBmTH2L28xdAWSJMW5jvAfXr968ddn767+cg+dLfNlaX3jDzppAGuI7vjp\
-            qXjIpu90RIHFyH4/fUrzT/F7uk935+DNznCLVxU6ZHOJ3hTeZ3CYet8+WuKfe2Nd2i+BoUAqWD/OIdx6HS0VuB+WdUYvdr68s2x/+FQOI9/oYflo2WMnJK3R\
-            LvXPiiphTkN0BSHQ2sAFX3qf7JTKIq7nxscEb5qvj7gXj7IPnMF3ZPYEr72xDmIHflDYSYhLiEPLWJ+sijhdbA/vjgu9jS8XFV151z5cO5+BC644yN1p8h2n\
-            q8Pq9QeIMDE3AIMgVjW4qhkYiBIHDOoUI1EI97L4TIw0BRKQQYC5U/eo2wryGY/ob+ETUOzzCuGiH4s0D/ECB/0cK9b69+pnuVpnKMmrw7tu1CyBfNTb+Hs3\
-            Um3XCFKX2T4VZl3/7klVrfX45AQhdOTRccJhaoscT+zKOg9pH90NK0wYlmoXmCRSv8FNp5gp9MRKjIfC1cHHRjX+mulZDwHIe9jPwNFN6HWWVuHJ5L0eTj89\
-            GUCok4G0hcZ1D9pYSlXVZY51nmhdYGRk+DHsHBf/8QWZrRrP6obYh5JvHPMfS7+pI7Cz86DR5z2aDvZ2wn9wj1T6CZ23hRQYhBj+lxfWC1JCJzkliBDk6/RW\
-            HXKC0lROoqAncPEUbmxLVJZ8nBt4BHmwHbKw9tLQcboais9GtPdI9+7qLPDYiQ+YAapy2c0dCLqXOo8V5nvAZ8/0HV7sAbWX71Fi83Pvdlr5wx5mGv4A0sY3\
-            9iC2OQdgfkX3YlF7zvaXX8TT0w9s4kz1WDht7FLrYDpMRIUZ038jSGyXEFJdsEq1oIxpGbdxmtGeWwXVDrvHbWerWClcy9wJnLH63hgokpK6clP0NXRlGjdu\
-            B8QOaL7b9VBTqrWSVWeri6g13F6184yEsYt2iK0OaeQzdi3nvQktQ5tEmT/ShXCB74Ec2MPrb7eSMc7KjUxNFtZgxLmLCBQWLNnAgLjycBhc0YQt/Oh0mcsK\
-            i8ystwoduIJLLSEbVvMbLf58/ErCiuMrC2kD7Uh8Qz6UcAMyLLuR+2xYh6RYSphAY11x4uxoZ0s7Jgto1UwgjjNiP8YogAokxI3dw2tXMu9OaZjyy2Hd+RVE\
-            DrsB13cwTZgeGcNqItgGtKcIA1jBfqdqA2kNVszbNZhZEW/hAFS8ukVvIeaZ1EBBoCs5vwmcwGTAfUrNAPr17Ec1r6IbtdVUDdMtoQK+ccmKCQmJL90SS1sU\
-            bJ3Ik1crEwOxLEIsTfGXgdjZDbnQDx74DVevJncuPfWTdJt1Waeot6tZgTHJOqvxG+KDsSV8Zxw0SjbzjUv4YbMctL6ejVnyOBVCUtYSBNJ2b1je6FK0gFC5\
-            3IJxzxamxMq1eGzUaLEtarGBpFnoYqVAIDH80xz2+VIp5zYw5y5D2K5CEO1IGbtyDPryvYPCbU7h/0O6dsNKvgLsSIQ4OjQXhpEEpideILGjg6NCAUKSpYi/\
-            CGUoc71B79a6bSsyPElWU591ZAEib2CgXyIdeeXRR7Yy+tjeerOyLDa6Qc6URlVxVZSVisOwyIEjkL8YqmifCQyaIqk4tkMIYgfBVSEIxkVRVswB6XO+2pDB\
-            qCjhCaqxDRPq2oD6u9zA8g2JhJhJbceenXCVUyxWYLHSn7QSTwMDLDFl9SrvqRhZUb9C0lEKjO4C00u5pkJGToEzV5H3QnWnKrbGxNBerRkMgySBx2LwWDRk\
-            AbLmEH3eCudS/aWiWAsL0IAK/WLLyCxASisM2kXAjS6y7lhSD1BSD9Hrqkb7FHNsSrvbyJQLRW7oHjZQAc0xkYKZ3k1Yx9nu2q6os86DwxvY+tJHbAEewPQc\
-            Qkf5AIuLv6O64q//+FewEw/ufEpMdN4Qsrs+TMoV5Cb9HDSdBZyH/TAS9kaoNvLr3/8Z3HPKtxBWi9m2X6CCrFgGhkg/XvtCjFBIbLJK8zYVxHGbTk67eZCf\
-            sfrJHxklLE2FQY6hAJtKcockgpnMl7VcEi+wAUzG8cwFSbs9RxoriN8zfdiXUgHn3FhGcAFVp4khlyDtGC1wA6MH3dl/45kbP+VZddN8gnMddMT4cqAvF77j\
-            hwS7xj13ksqTShkempJVOxXlRdyHCa/fKmq+CdOEud63FExX13x+337MYOzomGiz1hTsNBt2sNcwPuzNPxvj2UgoIA8MkgAW7hUx+uX6dV2Bl28pjaWA22pI\
-            B6Qu8gac+QW2fuEHaWtewF3Q11B0gLjdZ7qCg48j5JL8nTuBlil2DFHi/YBfzGU1T0RIGV637NG8hDDzew0TX45sG7EtSiHfNLdRLHHXVwZ2/8Ir9XNFVpZf\
-            HuQY6WAYBPk2JjGAANXM1LcgtYBE32wcicvc6C+VCZYFvh6AIay/eUWxyO/HBIaSvs6Lq1KhefPbEYVXzgueJD29AFfA50gOH1J8NoJ8DsXSFsGfJPeU48gy\
-            OjFPisP9Bq4Xa6U1MIaLxX5D53DpLWlvsf1g/+gSoMsl8BIbSfQUIaemBCtHu5AGYm9LaSZObBkHvcf1hjYvA/pWVkkEVi+Pw06VBq/Er9Loj6jQPEmwQrPC\
-            Cs1jkAIMmmZbV6uY9ZgG4JGbh99YeAf1QVdDZjps2VFFjWpf9g8fuzGLEQQzeUjo/KdHLcylWhW3h5MlzII+CV3C7KnZd7yw36w2moaUW40Cayr71Ai0i/wt\
-            D1ZNTpOAKLejMkxzYA0+lEE5B6o2Ure1jgnrXD8EgtiPK1n6kNMDEziffYQ/AjpsHHmPVyrNxof8Et1A6OG68BM4fl/HfEj5hBHZZT5PHHSwQYxO7yNsfvS/\
-            N73/38TMiB8et5tAQbrFyZNzrhzZnJ8TYztJ+icc29k0yOTKnBXYN20gt5CfaiztIctLZZSY7CWFegGR2ryRw2Q7E+6IHVZPz/ZebFCrvtc/YXXBTz+bqnwr\
-            sPZB4N6bFIJad/7slMPTHmvh54OtOzdc8bI+U0LoTVf2rdV+8v+WYzAMjwiZzfM1aDwzs/UA6ELYhS+w8EA1NGuwFDJg7ACc27Qgg/6YxMKb1w5DcwktaiCx\
-            nacUWvfj+GQ/TbRorR0xJtIrbcRkSvziRlVKnRw/dvWNNu/DYN2KnwsTx2HaSYkxpydDylArrLsYpbo/zetrPtyb4l7zy8tDid0Mx8jkoM39mOzuUNrNudsH\
-            U+7mvRgX8rHMglX8AImYBIwlGO6lgNPu0btPzfY4DvEvs9tGh7GosTEAR7RvaEMfSUSzgx04cWEqoXZmtt2Nu2Pgv/eYgU9wQYhqek5AL2zDyST4E78+afQN\
-            G9eUr0rTykV+MS1ed2jgwVESRwW9FnSrDN/Xs58EL7FpKYyLxaenlhKvXYDsa5B6E0zCH2vIM2JyynYxNRRw2TXEAtx/acaBhfapIxjy616y/LcLtNJ1qmjL\
-            9vMAAvC6UQTypeldaAtgmxk063fnadY1cXrJcW9WeCv6IjytByI06TWY+Pyd0Z142H/kpgXe1CGaMgLt1jSr/VJEL7av2oWrYbf2BRq1xYf+oPtzmWMuOFPG\
-            qsX0Ztwa2hjjV7ailBO61tV0T+WosHHtFzawoWEVg2LC97k/jTl7a/r6UBHEq6G0yiHmiXhsTnXXZMGtighVkPwSCJy/t3Qy3m9NmJCZ3XdeZ9kAg6F/A1w8\
-            oR4yMQAA
+            path: "js/pages/alerts.js", digest: "d8308174ea98f17d", length: 12669, gzip: """
+            H4sIAAAAAAACA7U73ZLbttX3+xQIx26piZYrO96ZWNvNdu04aVrH9mTtSRtZU0EiJDJLkQpB7kbdaKa3ve4z9MXyJD0/AAhS1NrttJ5+WRE4ODg4OP8H38nJ\
+            ibjMVFmJss6UHosqUWkpdCUrpYXMY7FMV3Wp9JABRLEURa5+Cz9u86HQaabyBc4iqBRVuUUIQCJu5ZagK5Vlab6Kjo7S9aaAje6E3KRiJ5ZlsRZBFJ3AZ/Sj\
+            Ds4agGQoNnXlw8TFugPDdA1Flq7TCihRiyKPgRC9kbm/0tDfXS3rDFYti3I9FKv0RuFhEjjTazhOazlAdBeviqFISrX04cqirlTZAZT6eigWxXotibQ4lVmx\
+            GoqqkLoyf16UZVH6iHQCDOvg0VVRtqiige5mc11kQMRQzGW8wj91VRVwroUsYyQjhrFEyViVyLX8+pmZzwoJ83m9nuPMRqYl0Lopi3mmgDmVhL/wJ123KKjN\
+            nR2dgAS9hfu+TuGMY3GbyArvfwtoi2sh8ZwwW+dpZSXD3BhLDH0AK8RcrdJc3KZVEh2pn+lMcKO6YsTiXNwdCfgXxKm+Pl6WSgVjMQm+gh9AcumQ43QwFMFG\
+            lQuVV/jz0ehhMB16K4/nW5DuZj19dhEwDPw4/RpW895zubiuN8dyxZtfrpRdlatbBbTqRaJi0JNYMCiuN5KJP598nhAlBs9SgvrEhAo5mMkeDMIAwapFUZsD\
+            OYIqkDB9DOe/Nnje0E9B43trGP64uFFlXKtm3yJfIfEVXp2ktSIFfhiw9hEejdZu91s1T+CSjzO5OoTMgIA1SCvdRXXaoPqpLip5XOvmGO5GN/U8SxciliCJ\
+            UqPpIeDOJX/Ol1yqn2rYXiOS78xvIGOd5qAZZsm37uPRaDSyJChUxPY6FEYz3tntlDbLwEjmiy2ueck/cW6dgsHzjvn4dLTWdpc6z9JrhSve0S86oZagW0lR\
+            l852KnWtQSPA+BCdsbpJZZWCOrjr350dsXoUy7elXC6BQ+eA1Z4f4RrKs4Y6JiCY2uWpfqay4hYWh6hoA3H+BWlcBC6grPT3wILQ07kBaDwvBNOhSC3BEpdg\
+            4Mco1iinG5XH/H0ryxwGlmkOJw5WRREHwtFNLga3Rb9C207IbtF3RLND3mTSjEwH7Ici43jEb34DhxaBsXlhYMbjYDB1R9yAvrY2QtsdziS6PX3y4A4WgG18\
+            9903zwuwpTlcMdOQw7UMdjM8stTbfCGWdb7AWxAyjsPrnDwgX9LAWKfGYsGGPHUR0efFhaAVkxHQ1YCmOTo6II42Q+LiYlGvgYYILrLcXqlMLcDYhzN2HpMC\
+            2DsVEwQ/f3CHf3ZTJBFRevTJTRVaoprdFkmhVQ7b0bZhgJQFg+hGZrU6c7BmkiyznYU1ZIcnjGJ6EU0eT/FQII3NSjivCHkronAI4vUOdHqKgj2ZNBJpCTk/\
+            d2IK+jSxKgaX2AGyEmzUyP6bBMCPklQDFjhViNJ8kdWx0iHjGBByIKySIIslgE6iKHLgw5b9mfas7myq8pu0LPI1W4P/DNfUv5aG3XT/0SIDIA3Mj5apyvBu\
+            kjSO6co+YVY2zN4dNf9lnoPhVih4GLOEzSZVWmWggCyO4kLMnicSjLR4cMdDJOi7mQAdfaVuBekFsr/IQbPX3sKAFwYIeRnHFrK5fqQZTWjrfHcC8cMS/BOg\
+            1ZyrDPfiT7RYaaliCD3LGiRmk8mFSooMwpSx8dlgnwCQ5HDstAqxkQASDhkXeQaW+FlRZErmoVHL9sXhv42sIE7LAfXk8vgHefy30fHT9++Pp58GQ8uo4KVC\
+            GArYVmnFYXCy3SQK7K/YDftPR7rUnO4rCjtRKDdkuMes/tFabsJG2Y2WsGrhb1SsESkWfQ3csREEkOULuoIxq/hBYlh3G2pemu8us1s8hRu+LVM4umOfGBvS\
+            8L8tnd9nbJLmFcqFCczZeSL3MPSD4LpeJCCgAoKxoTj9eiggFhoK8o0CrAZ44ugwb53dsOd5YQc6QsGAVizaoiSz7DDZiywFZcY0orzBKBhIkhQyO8J/eP3q\
+            xV+fvbv6yz10tsyXpfWNP+ikAawhuuOnp+Ihm77TEQUWI/v99CnNP8Xv6T7dnYM3O8MtXlXokM0lelN4n8Fh6n37aIl/7o11ab8EhgKpYP04HXHrdbRS4H5Y\
+            1hm92PnyzrL94VM5jHyjh+WjZY+dkLRGu9Q/K6qEOQ3RFYRAGwMXfOl9slMqi7heGB8TvGm+PuJePMo+cAbfkdkTvPbGOogd+EFhJyEuIQ4tY32yLuJ0uT28\
+            Oy70Nr5cVnTlXfswcz4DF1xxkLvT5Dsgmj+oXn+ACBMzAzAIYl2Dq5qDgShxwKBOMRKFcC+Lz8RIUyAB+QOYO3WPuq0hNfKI/hY+AcU+rxAu+rFI8xAvcNDP\
+            sWKjf69+lutNhpK8PryrSWm8jb93I9V2gyB1me1TYVOh3t2Tqtro8ckJQujIo+OEw9QWOZ7YlXUe0j66G1aYMCzVLjBJpH6Dm04xU+iJlRgPhauDj41q/DXT\
+            sx4CkPewn4Gjm9CbLK3Ck8l7PZx+ejKAUCcDaQuN6x60sZSqqsscS0bRpsDIyPBj2Dku/uMLMls1ntUNsQ8l3zjmP5Z+U5JgZ+dBo897NB3s7YT/4B6pihQ6\
+            bwsJMAgx/C8vrBekhE5yShAhyNfpjTrkBKUpwkRBT+DiKdzYVrss+Tg38AjyYDtkYRmnoeN0PRSfjWjvke7d1VngsRMfMANUMLObOxB0L3UeK8z3gM+e6Tu8\
+            2ANqL9+jxObn3u208oc9zDT8AaSNb+xBbHMOwPyK7sWi9pztL7+Ip6cf2MSZ6rFw2til1sF0mIgKM6b/RpDYriCkumCVakEZ0zJu4zSjPbcKqh12j9vOVrHo\
+            uJG5Ezhj9b0xUCQldeWm6GvoyjRu3A6IHdB8t+uhplQbJavOVhdRa7i9aucZCWMX7RBbHdLIZ+xaznsTWoY2iTJ/pEvhAt8DObCH199uLWOclVjl4iyswYhz\
+            FxEoLFiygQFxleYwuKIJW/jR6SqXFdarWW8VOnAFl1pCNqwW11r8+fiVhBXHVxbSBtqR+IZ8KOEGZFjBI/fZsA5JsZQwgca64sTZ0c6WdkwW0KqZQBxnxH6M\
+            UQAVSIgbu4czV33vTmmY8sth3fk1RA67Add3ME2YHhnDaiLYBrSnCANYwX6n6hbSGiy+t2sw8yLewgGoeHWD3kIsMqmBgkBXcnEdOIHJgPuUmgH06/mPalFF\
+            12qrqRqmW0IFfOOSFRMSEl+6JZa2KNg6kSevViYGYlWEWJriLwOxsxtyzwA88BuuXk3uXHrqJ+k267JOUW/X8wJjkk1W4zfEB2NL+M44aJRs5ht3A8JmOWh9\
+            PR+z5HEqhKRsJAikbQSxvNGlaAGhcrkF454tTYmVy/rY89FiW9TiFpJmoYu1AoHE8E9z2OdLpVzYwJwbFmG7CkG0I2XsyjHoy/cOCrc5hf8b0rUbVvIVYHMj\
+            xNGhuTCMJDA98QKJHR0cFQoQkixF/EUoQ5nrW/Rurdu2IsOTZDX1WUcWIPIGBvol0pFXHn1kK6OP7a03K8viVjfImdKoKq6KslJxGBY5cATyF0MV7TOBQVMk\
+            Fcd2CEHsILgqBMG4KMqKBSB9zlcbMhgVJTxBNbZhQg0gUH+XG1i+IZEQM6nt2LMTrnKKxQosVvqTVuJpYIAlpqxe5z0VIyvqV0g6SoHRXWB6KTdUyMgpcOYq\
+            8l6o7lTF1pgY2qs1g2GQJPBYDB6LhixA1hyiz1vhXKq/VBRrYQEaUKFfbBmZJUhphUG7CLhnRtYdS+oBSuohel3VaJ9ijk1pdxuZcqHIDd3DBiqgOSZSMNO7\
+            Ces4213bYHXWeXB4A1tf+ogtwAOYnkPoKB9gcfF3VFf89R//CnbiwZ1PiYnOG0J2s8OkXEFu0s9B01nAedgPI2FvhGojv/79n8E9p3wLYbWYb/sFKsiKVWCI\
+            9OO1L8QIhcQmqzRvU0Ect+nktJsH+Rmrn/yRUcLSVBjkGAqwqSR3SCKYyXxVyxXxAnvJZBzPXJC023OksYL4PdOHfSkVcM6NZQQXUHWaGHIF0o7RAjcwetCd\
+            /TeeufFTnlU3zSc410FHjI8Q+nLhO36TsGvccyepPKmU4aEpWbVTUV7EfZhw9lZR802YJsxs31IwXV3z+X37XYSxo2OizVpTsNNs2MFew/iwN/9sjGcjoYA8\
+            MEgCWLhXxOiX69d1BV6+pTSWAm6rIR2QushrcOYX2EWGH6SteQF3QV9D0QHidp/pCg4+jpBL8nfuBFqm2DFEifcDfrGQ1SIRIWV43bJH86jCzO81THw5sm3E\
+            tiiFfNPcRrHEza4M7P6FV+rniqwsP2LIMdLBMAjybUxiAAGqmalvQWoBib7ZOBKXudFfKhOsCnyIAENYf/OKYpHfjwkMJX2dF1elQvPmtyMKr5wXPEl6egGu\
+            gM+RHL7J+GwE+RyKpS2CP0nuKceRZXRinhSH+w1cL9ZKa2AMF4v9hs7h0lvS3mL7wf7RJUCXK+AlNpLoVUNOTQlWjnYhDcTeltJMnNgyDnqP6w1tXgb0rayS\
+            CKxeHoedKg1eiV+l0R9RoXmSYIVmjRWaxyAFGDTNt65WMe8xDcAjNw+/sfAO6oOuhsx02LKjihrVvuwfPnZjFiMIZvKQ0PmvmFqYS7Uubg4nS5gFfRK6hNlT\
+            s+94Yb9ZbTQNKbcaBdZU9qkRaBf5Wx6smpwmAVFuR2WY5sAafHODcg5U3Urd1jomrHP9EAhiP65k6UNOD0zgfPYR/gjosHHkPV6pNBsf8kt0A6GH68JP4Pip\
+            HvMh5RNGZJf5PHHQwQYxOr2PsPnR/970/n8TMyN+eNxuAgXpFidPzrlyZHN+ToztJOmfcGxn0yCTK3NWYJ/HgdxCfqqxtIcsL5VRYrKXFOoFRGrz3A6T7Uy4\
+            I3ZYPT3be7FBrfpe/4TVBT/9bKryrcDaB4F7b1IIat35s1MOT3ushZ8Ptu7ccMXL+kwJoTdd2bdW+8n/W47BMDwiZDbP16DxzMzWA6ALYRe+wMID1dCswVLI\
+            gLEDcG7Tggz6YxILb147DM0ltKiBxHaRUmjdj+OT/TTRorV2xJhIr7QRkynxixtVKXVy/NjVN9q8D4NNK34uTByHaSclxpyeDClDrbDuYpTq/jSvr/lwb4o7\
+            40echxK7OY6RyUGb+zHZ3aG0m3O3D6bczXsxLuRjmQWr+AESMQkYSzDcSwGn3aN3n5rtcRziX2a3jQ5jUWNjAI5on+OGPpKIZgc7cOLCVELtzHy7G3fHwH/v\
+            MQNf84IQ1fScgB7rhpNJ8Cd+fdLoGzauKV+VppWL/GJavO7QwIOjJI4Kei3oVhm+r2c/CV5i01IYF4uvWC0lXrsA2dcg9SaYhD/WkGfE5JTtYmoo4LIZxALc\
+            f2nGgYX2qSMY8lkvWf7bBVrpOlW0Zft5AAF43SgC+dL0LrQFsM0MmvW78zTrmji95Lg3K7wVfRGe1gMRmvQaTHz+zuhOPOw/ctMCb+oQTRmBdmua1X4pohfb\
+            V+3C1bBb+wKN2uL/zwDo/kLmmAvOlbFqMT0/t4Y2xviVrSjlhK51Nd1TOSpszPzCBjY0rGJQTPg+96cxZ29Nzw4VQbwaSqscYl6bx+ZUd00W3KqIUAXJL4HA\
+            +XtLJ+P91oQJmdl953WWDTAY+jdk/z43fTEAAA==
             """),
         ConsoleFile(
             path: "js/pages/audit.js", digest: "edd6a0236b91293b", length: 3549, gzip: """
@@ -1250,38 +1250,39 @@ extension ConsoleFile {
             AzwAAA==
             """),
         ConsoleFile(
-            path: "js/pages/webhooks.js", digest: "eca681fa28844a20", length: 7830, gzip: """
-            H4sIAAAAAAACA51Z3W7juBW+91NwhcFWRhVlge1FkSAbzHb2YovdmcEk7RT1GAht0bYmkqgRqXjcrIG+Q9+wT9LvHFK/tpN0fZHIFMlzeH6+8/H4/PxcfFSL\
-            jdb35kIYVT2oygi7kVbISgmrs0TolVhuZLFWJhIbvcVbtRMrvI6ELBJRqK3QhTLxZJLmpa6seBSyTMVerCqdiyCOz/E1/myCy25CpWRys9yoXPbnLe+TxWji\
-            JhJlbfuTEp2P5qxkndlIrHSVR2KdPqgiEgaaFu+KpeovpRlmvDjNLM4MMbIyg9llpZJ0Ka0arZDmPqI/t/qNMrbSu0gsdZ7DFtglSWWm1xEsJ431/36qKl31\
-            dzYblWWjXRcyWcOii9paXdCOCb6pvLTYfgNrqSoSaRKJTEv8Lep8QSOlTFn3rK5kBnFykWGZTfPBSWpv/slSF8ZCKbhLXNFRlhbmuhDBWuskiOAWW+3SYo2R\
-            rawKjCzUJi2S7jusdK/oO/QNxP7Sb7nVVUJbhlZ9tVNx9YOgh9iUWWrD89knE83/eD6NnbHDH7XOlCym0OgcAXi7UWKhkx1FmhRfalXtXAguEZcGqspcF+sm\
-            CC9FXSRqlRYqEdvUbjTCQwq7K1U8UV/Zmqu6wMF04fYK6R1ZtEhSGkWkpCpLzFQ8TgQ+6UqE39CcKZ2/ropOwCVP8KN/vXn3NobDYZ90tQsf3e4XHM1LnP8W\
-            W1wIJyyO47AVKK7bOPsR833EhRxw3axpp9deYNc9/d/DRvvOSu1k42y1dan7B+OtlhbOE/GkNUG3xPvGHRp+9k+9E4Z8RKcXT4552+u4Ub5dQJ/razGbT+Nc\
-            lmH46HR/K3O2dI49pNWVP9LfZVYjIDku7l49tlNpiyDYi1eP3RL6NrJ0t8d1/ED/pvu7afxZp0WIiAymzkt7gVxdbg5PRSfxU8iWPkbgYYINP12aXbHEAji+\
-            Ch9StUUuILDUtLedi/RH+m8logOnU8VDWukiVwVB1JVbE5eZXKrL0ToefHoK58CV2IRBkj7gZBCVSQNcDoyVy/uAo6Fd41Tu/AxItSrsK9ztTEFJ6Sm3MrWE\
-            zvFa2TAwjMCU1aTONAayF+RLsph3VwfUPiJ4q0iE/Bb+vzwiLgdctdIIdMOhUhyAqc0Ied6ifPgwDjhJV2mVY/xXea+6F4fLoQxmvfY1i9Jhp2vULhwMgCFM\
-            uiaAeP/u5pY0oKLVAIhLnX8BBCNKGLxJsb5ihFUSEQTkATzhHBr1Iz4i3OXphZg9igJhDD3qKoP2mVyoDN/+9uEXEkIyAQ0KEFvhrWV88FMr9aVOK0JSW9XK\
-            e2CDcqsqzNlYW5qL83Ouy7H6KvMyUzGS5LzQVpkjKtEHSG2bxRFOJOgJh4AiqYFTlpiA84j98eXtYUjR3mk+MLpBqNAlAwkOPgso815nmQutYM6Qx88NINBm\
-            PohmBeMC/Z1PMZWTGDs/r0qLXj19bqk0lEgMihefICgQOhhbEVmDgPjhSnx/wmA9o70WbbkniyE4+GSXoDiiLhMaXuq6QGxtN4qYkfMtDMOqUJFaASJFal9g\
-            YBc/vSN9RB3jLdkyFKHPnY3TBzSHjvj86T76OukEi0I7QQJhYYBdrHKnHqVGT7l/uq9D+TLLnj9nat5X6QNs19vNjwiYVC4kGc5q3WUHoGZ5v9Bfnz9TP5sR\
-            h7Uh5oq8fXDOcbhwyc+yRhCBOa3FvVKl57eAC2FkmgijcZL5obyqLkLnjzGoNh9iDsw3/by4K+bi22/FN37UcQsuN2GTXIOAK5RKTENi6OVfmPj0gszrjFPA\
-            ZXIBX8bBCHqHEOw9fSXeLT6rpY2JC/5UoKQqE4YuT8FwklGi8uPV1ZXoa07lnzfrF3zEhEttPMQuvfE0nz6p1FYWFqB85UhKYzTPeo4v9DWcSlapDeznS4Jx\
-            9fFoKY4EMPaiOQOeI0b7CzHwFQ1NT0eZJ3eOQfbMEYkTHm/pW9TWB3feOFPFGvl93Zz/oiOYp+W3udMepB1hHjCeP8rF8RQmuVSXG5I7fO1KdXtpCoMbBUJh\
-            myrWFei7215RA1WjLeM0AfmixDXiH2dvJVae3aD+SshRzNEJFsXPHLwsw1UkLq93EdOF2LDAkdbEPsLe2H4yokwuYEVI2nE8hqeDIkWxpXlQd2CeEZGyuJv5\
-            /YZZP6TMY1aYmlswloIh2daG6WBHt4axe44abgNXEJ2oIw7lq2MIuux3RvwE/BAIok0arI6/7S/gBid0f0dJYTnWe6v4cif8nQ0KKgpahOefD6Kk4dChoivr\
-            MdjrLrR+zmiDyeGTs1ClTD3y1RHDuFkj8O+ZqaWobmLiceuxs5a7Cof+feSr2XSPOESVWPiehlwjQuKeubyRYJAm6Kgkdqc9HS+VyvWDOhoxnHShi4LQEX9K\
-            Yp3US38v7LcR4KFwC5R3tjH3OCU4FY0gds0bqnaVo4tQc0o03VPoNypTVg0T9QRhhoE4BQCKe8rGpsEDWomyugbb2YlcN62dPmnm+tMQeipEa0326wi704JM\
-            OD2BMYfuTtya6IiLB371myfBC9wzDjxdIgv6YedaNGHw8aitnOAn7mCHpuUmTAhO/PObgGAm9CgTiT99R3R3RheCIBKN5XnoxjpexH0ft4KSmLo31J6ZdSNE\
-            mY+WiRl4gnNOUumyVEkjI4OViYC4LlHYjjllfqGrjSzMlm8l7iWGbhhCToriVfAX4f6uv+6Wmk0QRk2ncDA61nvWu0rwxK5vwp0A2b9OzAY8n6e7HgdE9Xoa\
-            3YtDadwyaFe7otxrG4jffhNBQejA4jzN5bmEGY1K7u0BbW2mdlUZ03cYJ6AFYT/Q5ldUuSDqmcnd2JOIi8frhdFZTdXeJ/h8PiIn1BEM7wqqrk2aczEVZ2dt\
-            xeNOin/e40W/P/HqsfeNuiw+Sl3RyBBItVwTnNxQd9Ll8eXkAMUl8TeXJNSKDKlp0bQD2sZCj6TxtYEk0I1cgpY5HHTfICSikt3M93AeNt8b6kSU9Lth88n1\
-            RkMUQtGTBlrd2IbqOHcCRg2Crp3tb/+irBdZumxdy9gXEXi7K8IONwTuFJTe0dztHsEGst/ZDRRp6CPn5t/ppU+fPhW0/dkZcEM80xa4m4+DznWTw3GThTUi\
-            n9y73m4OVcjh8+lgOe753FAOH7uLamfqSm+J4vqBCFcr0OUOZVsMxO0VCHzBOEz1IqtzbiFMDq+NTUFrsNH14/q7vgQt3V222ctB7+FODRgfA/Ru9a2rj0d3\
-            mD2NYX0oAWbdUQT5pKMxpN3xJs4QVLByFoi2TgRNDLpLs+vKn6oPg1rQ36WjSe2UqLlQE1Xy5QTAwJQRWPS0lYYV5YStuxpDhkKBNaUsBhV2hTC03IpgWBY7\
-            ZYPpCyT3qtKh7GFJAm4cqVME2f/993+eE/Z66TtRjcKuvoI8bStZnuhYnIobDlYGtsD9phKQl5qE/eB5sAdWx2bdFr28/VKnuKOZ3DVjnrjMNtveuntH6H+h\
-            aS46J7aEH2SVyjNO/gDkkZaLHoO8e5HQNw3Ja87S8eWXCvYMdyT6ICrnXE+OFcoshea/C4JPVsdBr6P5ATDWq/eYhxI5ezzR4m5ach2Sml2+0ISuSEpG1hpw\
-            6cvGft4JKWvrf5twPwiGvU0mw5A19YJ09b/ntrXv1A+71HSSy6a5+/9UjbH2zi3wAvGC/qWJrw7j+7zv7hR1lvlfaKLJ/nLyP+CZqiSWHgAA
+            path: "js/pages/webhooks.js", digest: "53ebffe29364817b", length: 7893, gzip: """
+            H4sIAAAAAAACA51Z3W7juBW+91NwhcFWRhVlge1F4SAbzHb2YovdmcEk7RT1GAht0bYmsqgRqXhcr4G+Q9+wT9LvHFK/tpN0fZHIFMlzeH6+8/H48vJSfFTz\
+            tdYPZiKMKh9VaYRdSytkqYTVWSL0UizWMl8pE4m13uKt2oklXkdC5onI1VboXJl4NEo3hS6t2AtZpOIglqXeiCCOL/E1/myCq3ZCqWRyu1irjezOWzwk88HE\
+            dSSKynYnJXozmLOUVWYjsdTlJhKr9FHlkTDQNH+XL1R3Kc0ww8VpZnFmiJGl6c0uSpWkC2nVYIU0DxH9udNvlLGl3kVioTcb2AK7JKnM9CqC5aSx/t9PZanL\
+            7s5mrbJssOtcJitYdF5Zq3PaMcE3tSkstl/DWqqMRJpEItMSf/NqM6eRQqase1aVMoM4Oc+wzKab3kkqb/7RQufGQim4S1zTURYW5pqIYKV1EkRwiy13ab7C\
+            yFaWOUbmap3mSfsdVnpQ9B36BuJw5bfc6jKhLUOrvtqxuP5B0ENsiiy14eX0k4lmf7wcx87Y4Y9aZ0rmY2h0iQC8Wysx18mOIk2KL5Uqdy4EF4hLA1XlRuer\
+            OgivRJUnapnmKhHb1K41wkMKuytUPFJf2ZrLKsfBdO72CukdWTRPUhpFpKQqS8xY7EcCn3Qpwm9ozpjOX5V5K+CKJ/jRv96+exvD4bBPutyFe7f7hKN5gfPf\
+            YYuJcMLiOA4bgeKmibMfMd9HXMgB184at3odBHY90P8DbHRordRMNs5WW5e6fzDeamnuPBGPGhO0S7xv3KHhZ//UOWHIR3R68eSYt72Ja+WbBfS5uRHT2Tje\
+            yCIM9073t3LDlt5gD2l16Y/0d5lVCEiOi/tX+2YqbREEB/Fq3y6hbwNLt3vcxI/0b3y4H8efdZqHiMhg7Lx0EMjVxfr4VHQSP4Vs6WMEHibY8NOl2eULLIDj\
+            y/AxVVvkAgJLjTvbuUjf038rER04ncof01LnG5UTRF27NXGRyYW6GqzjwaencA5ci3UYJOkjTgZRmTTA5cBYuXgIOBqaNU7l1s+AVKvCrsLtzhSUlJ5yK1NL\
+            6ByvlA0DwwhMWU3qjGMge06+JIt5d7VA7SOCt4pEyG/h/6sT4jaAq0YagW7YV4oDMLUZIc9blA8fxgEn6TItNxj/VT6o9sXxciiDWa99zaJ02OkKtQsHA2AI\
+            k64IIN6/u70jDaho1QDiUudfAMGIEgZvUqwvGWGVRAQBeQBPOIdG/YhPCHd5OhHTvcgRxtCjKjNon8m5yvDtbx9+ISEkE9CgALEl3lrGBz+1VF+qtCQktWWl\
+            vAfWKLeqxJy1tYWZXF5yXY7VV7kpMhUjSS5zbZU5oRJ9gNS2XhzhRIKecAgokho4ZYEJOI84nF7eHIYU7ZzmA6MbhApdMJDg4NOAMu91lrnQCmYMefxcAwJt\
+            5oNomjMu0N/ZGFM5ibHz86o06NXR545KQ4HEoHjxCYICoYOhFZE1CIgfrsX3ZwzWMdpr0ZR7shiCg092BYojqiKh4YWucsTWdq2IGTnfwjCsChWpJSBSpPYF\
+            Bnbx0znSR9Qx3pItQxH63Nk4fUBz6IjPn+6jr5NOsMi1EyQQFgbYxSq36lFqdJT7p/valy+z7PlzpuZ9mT7Cdp3d/IiASeVckuGs1m12AGoWD3P99fkzdbMZ\
+            cVgZYq7I20fnHIcLV/wsKwQRmNNKPChVeH4LuBBGpokwGieZHcsrqzx0/hiCav0h5sB808+L22Iuvv1WfONHHbfgchPWydULuFypxNQkhl7+hYlPJ8i8zjgF\
+            XCbn8GUcDKC3D8He09fi3fyzWtiYuOBPOUqqMmHo8hQMJxkkKj9eX1+LruZU/nmzbsFHTLjUxkPs0htPs/GTSm1lbgHK146k1EbzrOf0Ql/DqWQV2sB+viQY\
+            Vx9PluJIAGMn9RnwHDHaT0TPVzQ0Ph9lntw5BtkxRyTOeLyhb1FTH9x540zlK+T3TX3+SUswz8tvcqc5SDPCPGA4f5CLwylMcqku1yS3/9qV6ubSFAa3CoTC\
+            1lWsLdD3d52iBqpGW8ZpAvJFiWvEPy7eSqy8uEX9lZCjmKMTLIqfOXhZhqtIXF7vI6YLsWGBA62JfYSdscNoQJlcwIqQtON4DM8HRYpiS/Ogbs88AyJlcTfz\
+            +/Wzvk+Zh6wwNXdgLDlDsq0M08GWbvVj9xI13AauIDpRJxzKV8cQdNnvjPgJ+CEQRJs0WB1/O0zgBif0cE9JYTnWO6v4cif8nQ0KKgpahOefj6Kk5tChoivr\
+            KdhrL7R+zmCD0fGTs1CpTDXw1QnDuFkD8O+YqaGobmLicWvfWstdhUP/PvLVbHxAHKJKzH1PQ64QIXHHXN5IMEgddFQS29Oej5dSbfSjOhkxnHShi4LQEX9K\
+            Yp1UC38v7LYR4KFwC5R3tjEPOCU4FY0gds0bqnalo4tQc0w03VPoNypTVvUT9QxhhoE4BQCKB8rGusEDWomyugLb2YmNrls7XdLM9acm9FSIVprs1xJ2pwWZ\
+            cHwGY47dnbg10QkX9/zqN0+CF7hnGHi6QBZ0w861aMLg40lbOcFP3MGOTctNmBCc+Oc3AcFM6FEmEn/6jujulC4EQSRqy/PQrXW8iPs+bgUlMXVvqD0zbUeI\
+            Mp8sE1PwBOecpNRFoZJaRgYrEwFxXaKwGXPK/EJXG5mbLd9K3EsM3TKEnBXFq+Avwv1dd90dNZsgjJpOYW/UifuImAHspwD7ehmFEaLtlsb6S7tvhseedm4i\
+            PLltu3AjQXZvI9PeNYGnuxYJxHVaIu2LY2nccWhWu5re6TqI334TQU7gwuI8S+a5BDm1Su7tEeutp7ZFHdN3GCecBt8/0uZXFMkg6pjKXfiTiGvP67nRWUVk\
+            wePDbDbgNtRQDO9zKs41SnAtFhcXTcHkRox/PuBFt73xat/5Rk0aH+Su5mSIw0quCI1uqbnpYOBqdFQEJNE/l2PUyQyp51F3E5q+RIfj8a2DJNCFXoLVORh1\
+            3yAkoopfz/fVIKy/18yLGO13/d6Va62GqKOiIw2svLYN0QBuJAz6C2033DcPRFHNs3TRuJahMyLsdzeMHS4Y3GgovKO5WT5AHYCHsxsYVt9Hzs2/00ufPn3K\
+            afuLC8COeKarcD8bBp1rRofDHg1rRD55cK3hDVQhh8/GveUTMeV+dLhv77mtqUu9JYbsByLczMC2W5BuIBSXXwD4hGGcyk1WbbgDMTq+ddb1sIZW187r7voS\
+            sHVX4Xovh9zHO9VYfqoetKvvXHk9ucP0aQzrQgkw654iyCcdjSHtTveA+qCCldNANGUmqGPQ3bldU/9ceemVku4uLctqpkT1fZyYlq9GAAZmnMCip63UL0hn\
+            bN2WKDIU6rMpZN4r0EuEoeVOBsOy2CkbjF8guVPUjmX3Kxpw40SZI8j+77//85yw1wvfyKoVduUZ3GtbyuJMw+Nc3HCwMrAF7ieZgLxUJ+wHT6M9sDoy7Lbo\
+            5O2XKsUVz2xcL+eJu3C97Z27toT+B576nnRmS/hBlqm84OQPwD1puegQ0PsXCX1Tc8T6LC3dfqlgT5AHoo+icsb15FShzFJo/rsg+Gx17LVK6t8PY718j3ko\
+            kdP9mQ553dFrkdTsNnNN6IqkZGStAJe+bBxmrZCisv6nDfd7YtjZZNQPWVPNSVf/c3BT+879Lkw9K7moe8P/T9UYau/cAi8QL+jeufjmMWwH+OZQXmWZ/4En\
+            Gh2uRv8De7qD/dUeAAA=
             """),
         ConsoleFile(
             path: "js/pages/zones.js", digest: "67b14f0662b9100e", length: 7611, gzip: """

@@ -14,6 +14,7 @@ export const kinds = {
     "disk-free": ["Free part of the disk", "percent", "10%"], "disk-free-bytes": ["Free bytes of the disk", "bytes", "5G"],
     "backup-age": ["Age of the newest scheduled backup", "seconds", "48h"], "backup-failed": ["The last scheduled backup failed", "count", "1"],
     "tasks-parked": ["Parked tasks", "count", "1"], "task-overdue": ["The longest that a task is overdue", "seconds", "10m"],
+    "webhook-lag": ["The longest that a webhook waits", "seconds", "15m"],
     "quota-used": ["Part of the public database's quota", "percent", "80%"], requests: ["Requests a minute", "perMinute", "1000"],
     errors: ["Requests with errors", "percent", "5%"], latency: ["Latency", "milliseconds", "250ms"],
     unlike: ["Unlike the same hour of the weeks before", "deviations", "1"],

@@ -81,7 +81,7 @@ export default {
             () => h("div", { class: "stack" },
                 pairs([["ID", id(hook.id, 40)], ["URL", hook.url], ["State", badge(hook.state, tones[hook.state])],
                     ["Changes dropped", hook.lost && number(hook.lost)], ["Last answer", hook.lastStatus],
-                    ["Last delivery", hook.lastTime && time(hook.lastTime)],
+                    ["Last delivery", hook.lastTime && time(hook.lastTime)], ["Waits since", hook.waitingSince && time(hook.waitingSince)],
             ["Records", hook.recordType ?? "all types"], ["That pass", hook.query && conditions(hook.query)],
             ["Values", hook.fields.join(", ") || "none"], ["Zone", hook.zone ?? "all"], ["Private databases", hook.isPrivate ? "yes" : "no"],
             ["Made", time(hook.created, { isAbsolute: true })]]),
