@@ -84,4 +84,7 @@ package enum Names {
     package static func isDigit(_ byte: UInt8) -> Bool {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
+
+    /// Whether a byte may stand in the name of a file or of a bucket without being escaped, whatever reads the name.
+    package static func isPlain(_ byte: UInt8) -> Bool { isLetter(byte) || isDigit(byte) || "._-".utf8.contains(byte) }
 }

@@ -166,9 +166,10 @@ package struct AdminAPI: Sendable {
     /// start. A page in a browser here cannot read them: its host is a name that resolves to loopback, not loopback
     /// itself.
     private func isLocalScrape(_ request: HTTPRequest) -> Bool {
-        guard request.route == Metrics.path, IPAddress.isLoopback(request.remoteAddress), let host = request.header("Host") else { return false }
-        let name = host.hasPrefix("[") ? host.dropFirst().prefix { $0 != "]" } : host.prefix { $0 != ":" }
-        return name.lowercased() == "localhost" || IPAddress.isLoopback(String(name))
+        guard request.route == Metrics.path, IPAddress.isLoopback(request.remoteAddress),
+            let name = request.header("Host").flatMap(ServedHosts.parts)?.name
+        else { return false }
+        return name.lowercased() == "localhost" || IPAddress.isLoopback(name.hasPrefix("[") ? String(name.dropFirst().dropLast()) : name)
     }
 
     /// The holder of a management token; nil if there is no such token or it has ended. Read from the registry each

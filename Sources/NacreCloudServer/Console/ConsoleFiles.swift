@@ -72,7 +72,7 @@ struct ConsoleFiles: Sendable {
     static func read(_ path: String, in folder: String) -> [UInt8]? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         let isPlain = parts.allSatisfy { part in
-            !part.isEmpty && part.first != "." && part.utf8.allSatisfy { isLetterOrDigit($0) || "._-".utf8.contains($0) }
+            !part.isEmpty && part.first != "." && part.utf8.allSatisfy(Names.isPlain)
         }
         guard isPlain, parts.count <= partsMax, let root = realpath(folder, nil) else { return nil }
         defer { free(root) }
@@ -93,9 +93,5 @@ struct ConsoleFiles: Sendable {
             done += max(count, 0)
         }
         return content
-    }
-
-    private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
     }
 }

@@ -1,3 +1,5 @@
+import NacreCloudWire
+
 /// A bucket of an S3 server, in which an `AssetStorage` keeps chunks: its address, and the credentials for it.
 package struct AssetBucket: Hashable, Sendable {
     /// Credentials that sign requests. Temporary ones have a session token.
@@ -40,7 +42,7 @@ package struct AssetBucket: Hashable, Sendable {
         guard let name = path.first, Self.isBucketName(name) else {
             throw Fault(text: "give \(Self.form), with a bucket's name of 3 to 63 of a-z 0-9 . -")
         }
-        guard path.allSatisfy({ $0 != "." && $0 != ".." && $0.utf8.allSatisfy(Self.isPlain) }), url.utf8.count <= Self.urlBytes else {
+        guard path.allSatisfy({ $0 != "." && $0 != ".." && $0.utf8.allSatisfy(Names.isPlain) }), url.utf8.count <= Self.urlBytes else {
             throw Fault(text: "give a prefix of A-Z a-z 0-9 . _ - /")
         }
         var options: [String: String] = [:]
@@ -52,7 +54,7 @@ package struct AssetBucket: Hashable, Sendable {
             options[pair[0]] = pair[1]
         }
         let region = options["region"] ?? environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"] ?? Self.usualRegion
-        guard !region.isEmpty, region.utf8.count <= 64, region.utf8.allSatisfy(Self.isPlain) else {
+        guard !region.isEmpty, region.utf8.count <= 64, region.utf8.allSatisfy(Names.isPlain) else {
             throw Fault(text: "give a region such as eu-central-1")
         }
         var endpoint = options["endpoint"] ?? Self.usualEndpoint(region)
@@ -85,11 +87,7 @@ package struct AssetBucket: Hashable, Sendable {
     private static let urlBytes = 900
 
     private static func isBucketName(_ name: String) -> Bool {
-        (3...63).contains(name.utf8.count) && name.utf8.allSatisfy { isPlain($0) && !(0x41...0x5a).contains($0) && $0 != UInt8(ascii: "_") }
-    }
-
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte) || (0x30...0x39).contains(byte) || "._-".utf8.contains(byte)
+        (3...63).contains(name.utf8.count) && name.utf8.allSatisfy { Names.isPlain($0) && !(0x41...0x5a).contains($0) && $0 != UInt8(ascii: "_") }
     }
 
     private static func isEndpoint(_ url: String) -> Bool {
@@ -99,10 +97,10 @@ package struct AssetBucket: Hashable, Sendable {
         let colon = authority.hasPrefix("[") ? authority.firstRange(of: "]:")?.lowerBound : authority.lastIndex(of: ":")
         let host = authority.hasPrefix("[") ? authority.prefix { $0 != "]" } + "]" : authority.prefix(upTo: colon ?? authority.endIndex)
         let rest = authority.dropFirst(host.count)
-        guard host.utf8.allSatisfy({ isPlain($0) || "[]:".utf8.contains($0) }), !host.isEmpty,
+        guard host.utf8.allSatisfy({ Names.isPlain($0) || "[]:".utf8.contains($0) }), !host.isEmpty,
             rest.isEmpty || rest.hasPrefix(":") && Int(rest.dropFirst()).map({ (1...65535).contains($0) }) == true
         else { return false }
-        let isNumbers = host.utf8.allSatisfy { $0 == 0x2e || (0x30...0x39).contains($0) }
+        let isNumbers = host.utf8.allSatisfy { $0 == 0x2e || Names.isDigit($0) }
         return !isPlainHTTP || host == "localhost" || host == "[::1]" || host.hasPrefix("127.") && isNumbers
     }
 }
