@@ -54,11 +54,8 @@ package enum PushOutcome: Equatable, Sendable {
     /// The longest delay that a service may ask for, in seconds.
     private static let retrySecondsBelieved = 86_400.0
 
-    /// - Parameter text: the header `Retry-After`; a date counts as nothing said.
-    package static func retry(after text: String?) -> PushOutcome {
-        guard let seconds = text.flatMap({ Double($0) }), seconds.isFinite, seconds >= 0 else { return .retry(afterSeconds: nil) }
-        return .retry(afterSeconds: min(seconds, retrySecondsBelieved))
-    }
+    /// - Parameter seconds: seconds that the service asks to wait, however many; nil: it does not say.
+    package static func retry(after seconds: Double?) -> PushOutcome { .retry(afterSeconds: seconds.map { min($0, retrySecondsBelieved) }) }
 }
 
 /// The result of sending a message, and the service's answer.

@@ -112,7 +112,7 @@ package struct APNsSender: PushSender {
                     "POST", "\(url(address.environment))/3/device/\(address.token)",
                     headers: headers(of: message, to: address, authorization), body: .bytes(message.payload),
                     totalTimeout: .seconds(Limits.pushSeconds), answerBytesMax: Self.answerBytes))
-            let refusal = Refusal(status: answer.status, body: answer.body, retryAfter: answer.head["retry-after"])
+            let refusal = Refusal(status: answer.status, body: answer.body, retryAfter: answer.head.retryAfter(at: Double(now().secondsSince1970)))
             if refusal.isTokenTooOld { identity.forget(authorization) }
             return refusal
         } catch {
@@ -138,9 +138,10 @@ package struct APNsSender: PushSender {
         var reason: String?
         /// The time since which the device's token is invalid.
         var since: Timestamp?
-        var retryAfter: String?
+        /// Seconds that Apple asks to wait.
+        var retryAfter: Double?
 
-        init(status: Int, reason: String?, since: Timestamp?, retryAfter: String?) {
+        init(status: Int, reason: String?, since: Timestamp?, retryAfter: Double?) {
             (self.status, self.reason, self.since, self.retryAfter) = (status, reason, since, retryAfter)
         }
 
@@ -150,7 +151,7 @@ package struct APNsSender: PushSender {
             var timestamp: Double?
         }
 
-        init(status: Int, body: [UInt8], retryAfter: String?) {
+        init(status: Int, body: [UInt8], retryAfter: Double?) {
             let said = try? JSONDecoder().decode(Body.self, from: Data(body))
             let since = said?.timestamp.flatMap { Int64(exactly: $0.rounded()) }.map(Timestamp.init(millisecondsSince1970:))
             self.init(status: status, reason: said?.reason, since: since, retryAfter: retryAfter)

@@ -70,7 +70,8 @@ package struct WebPushSender: PushSender {
                 answerBytesMax: Self.answerBytes)
             request.reachesPrivateAddresses = reachesPrivateAddresses
             let answer = try await client.send(request)
-            return PushReport(Self.outcome(status: answer.status, retryAfter: answer.head["retry-after"]), said: "\(answer.status)")
+            let pause = answer.head.retryAfter(at: Double(now.secondsSince1970))
+            return PushReport(Self.outcome(status: answer.status, retryAfter: pause), said: "\(answer.status)")
         } catch {
             return PushReport(.retry(afterSeconds: nil))
         }
@@ -91,7 +92,7 @@ package struct WebPushSender: PushSender {
     }
 
     /// The meaning of a push service's answer. RFC 8030, sections 5 and 7.
-    static func outcome(status: Int, retryAfter: String?) -> PushOutcome {
+    static func outcome(status: Int, retryAfter: Double?) -> PushOutcome {
         switch status {
         case 200..<300: .taken
         case 300..<400, 405: .giveUp(.wrongPlace)

@@ -158,7 +158,7 @@ final class S3Bucket: Sendable {
             if answer.status == 404, mayLack, code == nil || code == "NoSuchKey" { return .done(nil) }
             let error = fault(code ?? "no reason was given", status: answer.status)
             guard answer.status == 429 || answer.status >= 500 || code == "RequestTimeout" else { throw error }
-            return .again(error, after: answer.head["retry-after"].flatMap { Int($0) }.map { .seconds(max(0, $0)) })
+            return .again(error, after: answer.head.retryAfter(at: Double(clock.now())).map { .seconds($0) })
         }
     }
 
