@@ -81,6 +81,8 @@ struct WebhookChanges: Sendable {
     var transitions: [RecordTransition] = []
 
     private static let version: UInt8 = 2
+    /// On this server: rows that are read and removed together. Each may have some 64 KB.
+    static let rowsRemoved = 32
 
     func row(at place: WebhookPlace, of feed: WebhookFeed) -> EntryRow {
         var writer = ByteWriter()
@@ -194,7 +196,7 @@ extension WritePlan {
 
     /// Leaves a task for each feed that has none. A task that waits keeps its attempts and its pause: the lock makes
     /// its last look see this commit.
-    private mutating func wake(_ feeds: [WebhookFeed], at now: Timestamp, _ transaction: any WriteTransaction) throws {
+    package mutating func wake(_ feeds: [WebhookFeed], at now: Timestamp, _ transaction: any WriteTransaction) throws {
         let woken = feeds.map { WebhookTask(since: now).row(of: $0, due: now) }
         let known = Set(try transaction.tasks(locking: woken.map(\.key)).map(\.key))
         tasks += woken.filter { !known.contains($0.key) }
@@ -250,8 +252,11 @@ extension ReadTransaction {
         return try entries(in: key.database, key.kind, keys: [key.key]).first.flatMap { try? WebhookPosition($0) } ?? WebhookPosition()
     }
 
-    /// Returns the keys of the first changes of a feed.
-    package func changes(in feed: WebhookFeed, limit: Int) throws -> [EntryKey] { try rows(of: feed, behind: nil, limit: limit).map(\.key) }
+    /// Returns the keys of the first changes of a feed, and whether they are all.
+    package func oldestChanges(in feed: WebhookFeed) throws -> (keys: [EntryKey], areAll: Bool) {
+        let rows = try rows(of: feed, behind: nil, limit: WebhookChanges.rowsRemoved)
+        return (rows.map(\.key), rows.count < WebhookChanges.rowsRemoved)
+    }
 
     /// Returns whether a feed has changes behind a place, and the time of the first of them; nil: its row is damaged.
     package func nextChange(in feed: WebhookFeed, behind place: WebhookPlace?) throws -> (isThere: Bool, time: Timestamp?) {
@@ -279,7 +284,7 @@ extension WriteTransaction {
     /// - Returns: whether there were any.
     func forgetWebhookChanges(of database: DatabaseID) throws -> Bool {
         var plan = WritePlan()
-        plan.entriesRemoved = try entries(in: database, .webhookChange, after: nil, limit: Limits.resultsPerPage).map(\.key)
+        plan.entriesRemoved = try entries(in: database, .webhookChange, after: nil, limit: WebhookChanges.rowsRemoved).map(\.key)
         if plan.entriesRemoved.isEmpty { return false }
         try apply(plan)
         return true

@@ -92,10 +92,10 @@ struct DeliverWebhook: TaskHandler {
     private static func end(_ feed: WebhookFeed, _ leased: LeasedTask) async throws -> Bool {
         try await leased.cloud.store.write { transaction in
             try leased.requireLease(transaction)
-            let kept = try transaction.changes(in: feed, limit: Limits.resultsPerPage)
+            let (keys, areAll) = try transaction.oldestChanges(in: feed)
             var plan = WritePlan()
-            plan.entriesRemoved = kept
-            if kept.count < Limits.resultsPerPage {
+            plan.entriesRemoved = keys
+            if areAll {
                 plan.entriesRemoved += feed.placeKeys
                 plan.tasksFinished = [leased.key]
             }

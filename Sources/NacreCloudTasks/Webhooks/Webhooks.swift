@@ -32,10 +32,21 @@ package struct ListedWebhook: Hashable, Sendable {
 
 /// Webhooks of a container's environment. Each call is one transaction, or says how many.
 extension Cloud {
-    /// Deletes a webhook. A delivery under way may still arrive. Its tasks end, parked ones too.
+    /// Deletes a webhook. A delivery under way may still arrive. Its tasks end, parked ones too, and remove what is kept
+    /// for it. Of a private database without a task the count and the position of each zone stay.
     package func deleteWebhook(_ id: String, in container: String, _ environment: DatabaseKey.Environment) async throws -> Webhook {
         let webhook = try await schemas.removeWebhook(id, from: container, environment)
         _ = try await resumeWebhook(id)
+        let database = try await databaseID(DatabaseKey(container: container, environment: environment, scope: .public, owner: ""))
+        let now = clock()
+        try await store.write { transaction in
+            let counts = try transaction.entries(in: database, .webhookCount, after: id + " ", limit: Limits.resultsPerPage)
+            let feeds = counts.compactMap { WebhookFeed(TaskKey(database, .deliverWebhook, $0.key.key)) }.filter { $0.webhook == id }
+            var plan = WritePlan()
+            try plan.wake(feeds, at: now, transaction)
+            try transaction.apply(plan)
+            return .commit(())
+        }
         return webhook
     }
 

@@ -242,6 +242,24 @@ import Testing
         #expect(try await scene.delivered().flatMap(\.told) == ["created c"], "\(other)")
     }
 
+    @Test(arguments: Engine.ofRules) func `nothing is kept for a deleted webhook in the public database, also if it had acknowledged everything`(
+        _ engine: Engine
+    ) async throws {
+        let scene = try await WebhookScene(try await engine.makeStore())
+        let (deleted, kept) = (try await scene.make(), try await scene.make())
+        // More rows than one transaction removes.
+        for index in 0...WebhookChanges.rowsRemoved { try await scene.everybody.modify([.create("r\(index)")]) }
+        _ = try await scene.delivered()
+        _ = try await scene.cloud.deleteWebhook(deleted.id, in: WebhookScene.container, .development)
+        #expect(try await scene.delivered().isEmpty)
+        let key = DatabaseKey(container: WebhookScene.container, environment: .development, scope: .public, owner: "")
+        let database = try await scene.cloud.databaseID(key)
+        for kind in [EntryKind.webhookCount, .webhookPosition, .webhookChange] {
+            let keys = try await scene.cloud.store.read { try $0.entries(in: database, kind, after: nil, limit: 1000).map(\.key.key) }
+            #expect(!keys.isEmpty && keys.allSatisfy { $0.hasPrefix(kept.id + " ") }, "\(kind)")
+        }
+    }
+
     @Test func `after a reset of the environment, and after a week without acknowledgement, a webhook begins anew and says so`() async throws {
         let scene = try await WebhookScene(try await Engine.memory.makeStore())
         let webhook = try await scene.make()
