@@ -1,5 +1,4 @@
 import Foundation
-import NacreCloudContainer
 import NacreCloudStorage
 import NacreHTTPServer
 import Testing
@@ -115,17 +114,29 @@ struct AdministeredDatabaseTests {
 
     // MARK: Files
 
-    /// Saves a file into a note of Ada's private database, as her app does.
+    /// Sends a file for the field of a note over the admin API.
+    /// - Returns: the dictionary that a save carries; the refusal otherwise.
+    private static func upload(
+        _ bytes: [UInt8], for record: String, _ database: String, _ user: String, _ scene: AdministeredServer, more: String = ""
+    ) async -> (status: Int, text: String) {
+        let query = "container=\(TestServer.container)&environment=development&database=\(database)&user=\(user)&record=\(record)"
+        let headers = ["Authorization": "Bearer \(AdministeredServer.token)"]
+        let target = "/admin/1/assets/upload?\(query)&recordType=Note&field=file\(more)"
+        let answer = Answer(await scene.admin.respond(to: Question(method: "POST", target: target, headers: headers, body: bytes).inProcess))
+        let sent = answer.json?["answer"]?.text ?? answer.text
+        return (answer.status, answer.status == 200 ? String(sent.dropFirst(#"{"singleFile":"#.count).dropLast()) : sent)
+    }
+
+    private static func note(_ name: String, file: String) -> String {
+        Body.modify("create", #""recordName":"\#(name)","recordType":"Note","fields":{"file":{"value":\#(file)}}"#)
+    }
+
+    /// Saves a file into a note of Ada's private database.
     private static func save(_ bytes: [UInt8], in record: String, _ scene: AdministeredServer) async throws {
-        let token = #"{"recordName":"\#(record)","recordType":"Note","fieldName":"file"}"#
-        let asked = try await app(scene, as: "ada", "private/assets/upload", #"{"tokens":[\#(token)]}"#)
-        let url = try #require(asked.at("tokens[0].url")?.text, "\(asked)")
-        let path = url[(try #require(url.firstRange(of: AssetLinks.uploadPath))).lowerBound...]
-        let sent = await scene.server.respond(Question(method: "POST", target: String(path), body: bytes))
-        let asset = sent.text.dropFirst(#"{"singleFile":"#.count).dropLast()
-        let record = #""recordName":"\#(record)","recordType":"Note","fields":{"file":{"value":\#(asset)}}"#
-        let saved = try await app(scene, as: "ada", "private/records/modify", Body.modify("create", record))
-        #expect(saved.at("records[0].serverErrorCode") == nil, "\(saved)")
+        let sent = await upload(bytes, for: record, "private", "ada@example.com", scene)
+        #expect(sent.status == 200, "\(sent)")
+        let saved = try await ask(scene, "records/modify", "private", "ada@example.com", note(record, file: sent.text))
+        #expect(saved.answer.at("records[0].recordName")?.text == record, "\(saved)")
     }
 
     /// Asks for the file of a note in a user's private database.
@@ -159,8 +170,22 @@ struct AdministeredDatabaseTests {
         #expect(try await Self.content(scene, "image", of: "bob@example.com").answer.status == 404)
         for index in ["1", "-1"] { #expect(try await Self.content(scene, "image", more: #","index":\#(index)"#).answer.status == 404) }
         let log = await scene.administrate("GET", "/admin/1/audit").json
-        #expect(log?["entries"]?.count == 7, "the schema and six looks")
+        #expect(log?["entries"]?.count == 11, "the schema, two uploads and saves, and six looks")
+        #expect(log?.at("entries[9].action")?.text == "POST /admin/1/assets/upload")
+        #expect(log?.at("entries[9].subject.record")?.text == "image" && log?.at("entries[9].subject.field")?.text == "file")
         #expect(log?.at("entries[0].subject.record")?.text == "image" && log?.at("entries[0].subject.user")?.text == "ada@example.com")
+    }
+
+    @Test func `an administrator's file is for a save in the name of the same user, who exists, and for no other`() async throws {
+        let scene = try await Self.scene()
+        let sent = await Self.upload([1, 2, 3], for: "one", "public", "ada@example.com", scene)
+        #expect(sent.status == 200, "\(sent)")
+        let bobs = try await Self.ask(scene, "records/modify", "public", "bob@example.com", Self.note("one", file: sent.text))
+        #expect(bobs.answer.at("records[0].reason")?.text == "receipt is for another field", "\(bobs)")
+        let adas = try await Self.ask(scene, "records/modify", "public", "ada@example.com", Self.note("one", file: sent.text))
+        #expect(adas.answer.at("records[0].fields.file.value.size") == .number(3), "\(adas)")
+        #expect(await Self.upload([1], for: "two", "private", "_nobody", scene).status == 404)
+        #expect(await Self.upload([1], for: "two", "private", "ada@example.com", scene, more: "&zone=Nowhere").status == 404)
     }
 
     @Test(arguments: [

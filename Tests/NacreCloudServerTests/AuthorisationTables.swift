@@ -293,6 +293,7 @@ extension AuthorisationTable {
             POST   /admin/1/assets/verify         -  401  403  403  200
             POST   /admin/1/assets/collect        -  401  403  403  200
             POST   /admin/1/assets/content        -  401  403  403  400
+            POST   /admin/1/assets/upload         -  401  403  403  400
             GET    /admin/1/tasks                 -  401  403  403  200
             POST   /admin/1/tasks/retry           -  401  403  403  400
             POST   /admin/1/query/explain         -  401  403  403  400

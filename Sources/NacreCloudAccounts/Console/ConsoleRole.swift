@@ -48,6 +48,7 @@ package enum ConsoleRole: String, Hashable, Sendable, CaseIterable, Comparable {
             "POST /admin/1/sessions/revoke", "POST /admin/1/roles/assign", "POST /admin/1/roles/revoke", "POST /admin/1/check",
             "POST /admin/1/assets/verify", "POST /admin/1/assets/collect", "POST /admin/1/alerts", "POST /admin/1/alerts/remove",
             "DELETE /admin/1/backup", "POST /admin/1/backups/verify", "POST /admin/1/mail/test", "POST /admin/1/records/modify",
+            "POST /admin/1/assets/upload",
         ],
         .owner: ["POST /admin/1/backup", "POST /admin/1/console/links", "POST /admin/1/console/sign-out-all"],
     ]

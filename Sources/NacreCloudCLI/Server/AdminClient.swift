@@ -399,6 +399,12 @@ struct AdminClient {
         guard answer.status == 200 else { throw Self.failure(answer) }
     }
 
+    /// Sends a file for a field of a record.
+    func upload(_ file: String, _ query: [(name: String, value: String?)]) async throws -> AdminMessages.DatabaseAnswer {
+        let answer = try await web.send(file: file, to: Self.target("/admin/1/assets/upload", query), bearer: token)
+        return try read(AdminMessages.DatabaseAnswer.self, answer)
+    }
+
     /// Timeout of one part of a check: the engine looks at a whole table at once, before its rows.
     private static let checkPatience: Duration = .seconds(3600)
 
@@ -447,11 +453,14 @@ struct AdminClient {
     /// Sends a GET request.
     /// - Parameter query: Items without a value are left out.
     func get<Message: Decodable>(_ type: Message.Type, _ path: String, _ query: [(name: String, value: String?)]) async throws -> Message {
+        try read(type, try await web.send("GET", Self.target(path, query), bearer: token))
+    }
+
+    private static func target(_ path: String, _ query: [(name: String, value: String?)]) -> String {
         var parts = URLComponents()
         parts.queryItems = query.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
         // An unencoded plus means a space.
-        let query = (parts.percentEncodedQuery ?? "").replacingOccurrences(of: "+", with: "%2B")
-        return try read(type, try await web.send("GET", "\(path)?\(query)", bearer: token))
+        return "\(path)?" + (parts.percentEncodedQuery ?? "").replacingOccurrences(of: "+", with: "%2B")
     }
 
     func read<Message: Decodable>(_ type: Message.Type, _ answer: WebClient.Answer) throws -> Message {

@@ -68,8 +68,9 @@ struct WebClient {
 
     /// Sends a file.
     /// - Throws: `CommandFailure`, also where the file cannot be read.
-    func send(file path: String, to target: String) async throws -> Answer {
+    func send(file path: String, to target: String, bearer: String? = nil) async throws -> Answer {
         var request = HTTPClient.Request("POST", url + target, idleTimeout: Self.patience, totalTimeout: Self.patienceForFiles)
+        request.add(bearer: bearer, json: nil)
         request.headers.append(.init("Content-Type", "application/octet-stream"))
         do {
             let bytes = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0

@@ -144,7 +144,7 @@ extension Cloud {
     private func announced(_ permit: UploadPermit, by caller: Caller) async throws -> (AnnouncedUpload, CallerDatabase) {
         let database = try await database(of: permit, by: caller)
         guard let id = permit.announced, let upload = try await announced(id, in: database), upload.purpose.database == database.id,
-            upload.purpose.destination == permit.destination
+            upload.purpose.destination == permit.place.destination
         else { throw ServerError.unknownUpload }
         return (upload, database)
     }
@@ -185,7 +185,7 @@ extension Cloud {
         do {
             let whole = try await stored(of: database.key) { try await upload.receiver.finish(upload.purpose.chunks) }
             try await still()
-            let asset = try await keep(whole, permit, in: database)
+            let asset = try await keep(whole, at: permit.place, insteadOf: permit.announced, in: database)
             upload.end(with: asset)
             await upload.receiver.release()
             return .whole(AssetUploadResponse(singleFile: try sent(asset, in: database)))

@@ -13,14 +13,19 @@ package enum AssetTokenKind: Hashable, Sendable, CaseIterable {
     case receipt
 }
 
-/// The content of an upload's URL: the sender, and the field that the file is for.
-package struct UploadPermit: Hashable, Sendable {
+/// The field for which a user may send a file.
+package struct UploadPlace: Hashable, Sendable {
     package var database: DatabaseKey
-    package var credential: Credential
     package var zone: Int64
     package var destination: StoredAsset.Destination
     /// The most bytes that the file may have.
     package var bytesMax: Int
+}
+
+/// The content of an upload's URL: the sender, and the field that the file is for.
+package struct UploadPermit: Hashable, Sendable {
+    package var place: UploadPlace
+    package var credential: Credential
     package var expires: Timestamp
     /// The announced file that the URL is for; nil: the file was not announced.
     package var announced: AnnouncedUploadID?
@@ -45,19 +50,15 @@ package struct AssetTokens: Sendable {
     let seals: any TokenSealing
 
     package func text(of permit: UploadPermit) throws -> String {
+        let (database, destination) = (permit.place.database, permit.place.destination)
         var writer = ByteWriter()
         writer.write(permit.credential)
-        for text in [permit.database.container, permit.database.environment.rawValue, permit.database.scope.rawValue, permit.database.owner] {
+        for text in [database.container, database.environment.rawValue, database.scope.rawValue, database.owner] { writer.string(text) }
+        writer.signed(permit.place.zone)
+        for text in [destination.zoneName, destination.recordName, destination.recordType, destination.fieldName, destination.sender] {
             writer.string(text)
         }
-        writer.signed(permit.zone)
-        for text in [
-            permit.destination.zoneName, permit.destination.recordName, permit.destination.recordType, permit.destination.fieldName,
-            permit.destination.sender,
-        ] {
-            writer.string(text)
-        }
-        writer.number(UInt64(permit.bytesMax))
+        writer.number(UInt64(permit.place.bytesMax))
         writer.double(permit.expires.secondsSince2001)
         if let announced = permit.announced {
             writer.fixed(announced.high)
@@ -95,12 +96,12 @@ package struct AssetTokens: Sendable {
         else { return nil }
         var announced: AnnouncedUploadID?
         if let high = try? reader.fixed(), let low = try? reader.fixed() { announced = AnnouncedUploadID(high: high, low: low) }
-        return UploadPermit(
-            database: DatabaseKey(container: container, environment: environment, scope: scope, owner: owner), credential: credential,
-            zone: zone,
+        let place = UploadPlace(
+            database: DatabaseKey(container: container, environment: environment, scope: scope, owner: owner), zone: zone,
             destination: StoredAsset.Destination(
                 zoneName: zoneName, recordName: recordName, recordType: recordType, fieldName: fieldName, sender: sender),
-            bytesMax: Int(clamping: bytesMax), expires: Timestamp(secondsSince2001: expires), announced: announced)
+            bytesMax: Int(clamping: bytesMax))
+        return UploadPermit(place: place, credential: credential, expires: Timestamp(secondsSince2001: expires), announced: announced)
     }
 
     /// Returns nil for text that is not of this kind, or was altered.

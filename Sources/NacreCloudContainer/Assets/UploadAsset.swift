@@ -10,26 +10,19 @@ extension Cloud {
     package func requestUploads(
         _ request: AssetsUploadRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> AssetsUploadResponse {
-        let database = try await database(holding: request.zoneID, target, for: .write, by: caller)
-        guard let credential = caller.credential, let sender = caller.userRecordName else { throw caller.noUser }
-        if let fault = AssetShape.fault(of: request, by: caller) { throw fault }
-        WorkMeter.current?.add(rows: request.tokens.count)
-        let zone = try await zone(request.zoneID, of: database)
+        let (database, zone, places) = try await places(of: request, in: target, by: caller)
+        guard let credential = caller.credential else { throw caller.noUser }
         let expires = clock() + Limits.assetUploadSeconds
         // Only one file of a request is announced, because its reused chunks are read. Its record must be named: files
         // of equal bytes and fields are told apart by their records.
         let announced = request.tokens.firstIndex { $0.file != nil && $0.recordName != nil }
         var tokens: [AssetsUploadResponse.Token] = []
         for (index, item) in request.tokens.enumerated() {
-            let destination = StoredAsset.Destination(
-                zoneName: request.zoneID.zoneName, recordName: item.recordName ?? "", recordType: item.recordType,
-                fieldName: item.fieldName, sender: sender)
-            var permit = UploadPermit(
-                database: database.key, credential: credential, zone: zone.address.zone, destination: destination,
-                bytesMax: bounds.assetSizes.largest(for: caller.client), expires: expires)
+            var permit = UploadPermit(place: places[index], credential: credential, expires: expires)
             var awaited: AwaitedFile?
             if index == announced, let file = item.file,
-                let found = try await announce(file, for: destination, zone: zone, of: database, bytesMax: permit.bytesMax)
+                let found = try await announce(
+                    file, for: places[index].destination, zone: zone, of: database, bytesMax: places[index].bytesMax)
             {
                 (permit.announced, awaited) = (found.id, found.awaited)
                 // The URL is good for as long as the server may know of the file.
@@ -37,9 +30,40 @@ extension Cloud {
             }
             tokens.append(
                 AssetsUploadResponse.Token(
-                    recordName: item.recordName ?? uuid(), fieldName: destination.fieldName, url: try assetLinks.upload(permit), awaited: awaited))
+                    recordName: item.recordName ?? uuid(), fieldName: item.fieldName, url: try assetLinks.upload(permit), awaited: awaited))
         }
         return AssetsUploadResponse(tokens: tokens)
+    }
+
+    /// Checks a request for uploads.
+    /// - Returns: the places of its files, in their order, with their database and zone.
+    private func places(
+        of request: AssetsUploadRequest, in target: DatabaseTarget, by caller: Caller
+    ) async throws -> (database: CallerDatabase, zone: ZoneRow, places: [UploadPlace]) {
+        let database = try await database(holding: request.zoneID, target, for: .write, by: caller)
+        guard let sender = caller.userRecordName else { throw caller.noUser }
+        if let fault = AssetShape.fault(of: request, by: caller) { throw fault }
+        WorkMeter.current?.add(rows: request.tokens.count)
+        let zone = try await zone(request.zoneID, of: database)
+        let places = request.tokens.map { item in
+            UploadPlace(
+                database: database.key, zone: zone.address.zone,
+                destination: StoredAsset.Destination(
+                    zoneName: request.zoneID.zoneName, recordName: item.recordName ?? "", recordType: item.recordType, fieldName: item.fieldName,
+                    sender: sender),
+                bytesMax: bounds.assetSizes.largest(for: caller.client))
+        }
+        return (database, zone, places)
+    }
+
+    /// Receives a file for a field of a record without a URL. Costs what `requestUploads` and `upload(_:)` cost.
+    /// - Parameters: as of `upload(_:)`.
+    package func upload(
+        for item: AssetsUploadRequest.Item, in zoneID: ZoneID, of target: DatabaseTarget, by caller: Caller, length: Int?,
+        next: () async throws -> [UInt8]?
+    ) async throws -> AssetUploadResponse {
+        let (database, _, places) = try await places(of: AssetsUploadRequest(tokens: [item], zoneID: zoneID), in: target, by: caller)
+        return try await receive(at: places[0], in: database, length: length, next: next)
     }
 
     /// Opens the text of an upload's URL.
@@ -61,11 +85,16 @@ extension Cloud {
     package func upload(
         _ permit: UploadPermit, by caller: Caller, length: Int? = nil, still: () async throws -> Void = {}, next: () async throws -> [UInt8]?
     ) async throws -> AssetUploadResponse {
-        if let length, length > permit.bytesMax { throw ServerError.assetTooLarge(permit.bytesMax) }
         guard permit.announced == nil else { throw ServerError.announcedUpload }
-        let database = try await database(of: permit, by: caller)
-        let room = try await fileRoom(of: permit.destination.sender, in: database)
-        let sender = IncomingFiles.Sender(database: database.id, name: permit.destination.sender)
+        return try await receive(at: permit.place, in: try await database(of: permit, by: caller), length: length, still: still, next: next)
+    }
+
+    private func receive(
+        at place: UploadPlace, in database: CallerDatabase, length: Int?, still: () async throws -> Void = {}, next: () async throws -> [UInt8]?
+    ) async throws -> AssetUploadResponse {
+        if let length, length > place.bytesMax { throw ServerError.assetTooLarge(place.bytesMax) }
+        let room = try await fileRoom(of: place.destination.sender, in: database)
+        let sender = IncomingFiles.Sender(database: database.id, name: place.destination.sender)
         var taken = Int64(length ?? 0)
         try incomingFiles.take(taken, for: sender, within: room)
         defer { incomingFiles.end(taken, for: sender) }
@@ -75,7 +104,7 @@ extension Cloud {
             var size: Int64 = 0
             while let piece = try await next() {
                 size += Int64(piece.count)
-                if size > Int64(permit.bytesMax) { throw ServerError.assetTooLarge(permit.bytesMax) }
+                if size > Int64(place.bytesMax) { throw ServerError.assetTooLarge(place.bytesMax) }
                 if size > taken {
                     try incomingFiles.take(size - taken, for: sender, within: room)
                     taken = size
@@ -85,7 +114,7 @@ extension Cloud {
             }
             let whole = try await stored(of: database.key) { try await receiver.finish() }
             try await still()
-            let kept = try await keep(whole, permit, in: database)
+            let kept = try await keep(whole, at: place, in: database)
             await receiver.release()
             return AssetUploadResponse(singleFile: try sent(kept, in: database))
         } catch {
@@ -96,12 +125,12 @@ extension Cloud {
 
     /// Returns the database that an upload is for, where its sender is the one that asked for it.
     package func database(of permit: UploadPermit, by caller: Caller) async throws -> CallerDatabase {
-        let key = permit.database
-        guard let sender = caller.userRecordName, sender == permit.destination.sender else { throw ServerError.unknownUpload }
+        let (key, destination) = (permit.place.database, permit.place.destination)
+        guard let sender = caller.userRecordName, sender == destination.sender else { throw ServerError.unknownUpload }
         // A zone that is shared with the sender is in another user's database.
         let isOthers = key.scope == .private && key.owner != sender
         let target = DatabaseTarget(container: key.container, environment: key.environment, scope: isOthers ? .shared : key.scope)
-        let zoneID = key.zoneID(permit.destination.zoneName)
+        let zoneID = key.zoneID(destination.zoneName)
         let database = try await database(holding: zoneID, target, for: .write, by: caller)
         guard database.key == key else { throw ServerError.unknownUpload }
         if isOthers { _ = try await zone(zoneID, of: database) }
@@ -128,20 +157,23 @@ extension Cloud {
     }
 
     /// Writes the rows of a new asset, which counts among its sender's unsaved files from then on.
-    package func keep(_ received: ReceivedAsset, _ permit: UploadPermit, in database: CallerDatabase) async throws -> StoredAsset {
-        let (zoneName, now) = (permit.destination.zoneName, clock())
+    /// - Parameter announced: the announced file that it was; nil: it was not announced.
+    package func keep(
+        _ received: ReceivedAsset, at place: UploadPlace, insteadOf announced: AnnouncedUploadID? = nil, in database: CallerDatabase
+    ) async throws -> StoredAsset {
+        let (zoneName, now) = (place.destination.zoneName, clock())
         let asset = StoredAsset(
-            id: AssetID(zone: permit.zone, random(), random()), destination: permit.destination, created: now, used: nil, size: received.size,
+            id: AssetID(zone: place.zone, random(), random()), destination: place.destination, created: now, used: nil, size: received.size,
             checksum: received.checksum, chunks: received.chunks)
         WorkMeter.current?.add(rows: asset.chunks.count)
         let zoneID = database.key.zoneID(zoneName)
-        try await withLedger(of: permit.destination.sender, in: database) { account in
+        try await withLedger(of: place.destination.sender, in: database) { account in
             try await stored(of: database.key, zone: zoneID) {
                 try await self.store.write { transaction -> Ending<Void> in
                     let advance = try transaction.lock(zoneNamed: zoneName, in: database.id)
                     guard let zone = advance.zone, asset.id.zone == zone.address.zone else { throw ServerError.zoneNotFound(zoneID) }
                     var plan = WritePlan(putting: [(asset, received.inline)], in: zone, at: now)
-                    let announced = try permit.announced.flatMap { try transaction.announced([$0.key], in: database.id).first }
+                    let announced = try announced.flatMap { try transaction.announced([$0.key], in: database.id).first }
                     try account.add(asset.size, insteadOf: announced, to: &plan, transaction)
                     if let announced { plan.entriesRemoved.append(announced.key) }
                     try transaction.apply(plan)

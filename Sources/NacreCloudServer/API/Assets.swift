@@ -176,7 +176,7 @@ extension AssetContent {
 
 extension UploadPermit {
     fileprivate var target: DatabaseTarget {
-        DatabaseTarget(container: database.container, environment: database.environment, scope: database.scope)
+        DatabaseTarget(container: place.database.container, environment: place.database.environment, scope: place.database.scope)
     }
 }
 

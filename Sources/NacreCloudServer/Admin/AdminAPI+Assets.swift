@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudServerWire
 import NacreCloudStorage
 import NacreCloudWire
 import NacreHTTPServer
@@ -7,6 +8,7 @@ import NacreHTTPServer
 extension AdminAPI {
     func addAssetRoutes(to router: inout Router) {
         router.post("/admin/1/assets/content", bodyBytesMax: Limits.accountBodyBytes, showFile)
+        router.post("/admin/1/assets/upload", bodyBytesMax: cloud.bounds.assetSizes.largest, receiveFile)
         let reviewing = AssetReviewing(cloud: cloud)
         router.post("/admin/1/assets/verify", bodyBytesMax: Limits.accountBodyBytes) { request, _ in
             try answer(try await reviewing.verify(try await body(AdminMessages.NewAssetVerification.self, of: request)))
@@ -46,6 +48,36 @@ extension AdminAPI {
                 }
             })
         return response
+    }
+}
+
+extension AdminAPI {
+    /// Values of an upload's query: the body is the file.
+    static let uploadQuery: [EndpointDescription.QueryValue] = [
+        .required("container"), .required("environment", EndpointDescription.environment),
+        .required("database", .word(["public", "private", "shared"])), .required("user"), .optional("zone"), .optional("owner"),
+        .optional("record"), .required("recordType"), .required("field"),
+    ]
+
+    /// `POST /admin/1/assets/upload?container=…&environment=…&database=…&user=…&recordType=…&field=…`: takes a file that
+    /// a `records/modify` in the name of the same user may save into the field.
+    @Sendable private func receiveFile(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        var asked: [String: String] = [:]
+        for value in Self.uploadQuery {
+            asked[value.name] = request.query(value.name)
+            if value.isRequired, asked[value.name] == nil { throw ServerError.missingQuery(value.name) }
+        }
+        try await AuditedRequest.current?.begin(about: asked)
+        let (target, caller) = try await reader(
+            asked["container"] ?? "", environment: asked["environment"] ?? "", database: asked["database"] ?? "", user: asked["user"],
+            admitting: true)
+        try await requireAuthor(caller, of: target)
+        let zoneID = ZoneID(zoneName: asked["zone"] ?? ZoneID.defaultZoneName, ownerRecordName: asked["owner"])
+        let item = AssetsUploadRequest.Item(
+            recordName: asked["record"], recordType: asked["recordType"] ?? "", fieldName: asked["field"] ?? "")
+        var pieces = request.body.makeAsyncIterator()
+        let uploaded = try await cloud.upload(for: item, in: zoneID, of: target, by: caller, length: request.body.length) { try await pieces.next() }
+        return try answer(AdminMessages.DatabaseAnswer(answer: String(decoding: uploaded.json(AnswerForm()), as: UTF8.self)))
     }
 }
 

@@ -52,8 +52,13 @@ final class AuditedRequest: Sendable {
     /// Logs the request. Later parts of a check belong to its first request and are not logged.
     /// - Throws: an error if it cannot be logged, `THROTTLED` if its author has added as many entries as they may; the
     ///   request must not be carried out then.
-    func begin(with body: Data) async throws {
-        let subject = Self.subject(of: body)
+    func begin(with body: Data) async throws { try await begin(about: Self.members(of: body)) }
+
+    /// Logs a request whose body is a file.
+    /// - Parameter members: values of its query.
+    /// - Throws: as `begin(with:)`.
+    func begin(about members: [String: String]) async throws {
+        let subject = members.filter { Self.fields.contains($0.key) }.mapValues { String($0.onOneLine.prefix(Self.valueCharacters)) }
         // Each part from a session of the console is logged: the first may only have looked, and a later one removes.
         if ConsoleCaller.current == nil, Self.inParts.contains(entry.action), subject["after"] != nil { return }
         if let author = AdminAPI.authorOfEntries { try rates.take(from: author, at: registry.clock()) }
@@ -93,9 +98,8 @@ final class AuditedRequest: Sendable {
     private static let valueCharacters = 255
 
     /// The body's own members; objects are left out.
-    private static func subject(of body: Data) -> [String: String] {
-        guard let members = try? JSONDecoder().decode([String: AuditedValue].self, from: body) else { return [:] }
-        return members.filter { fields.contains($0.key) }.compactMapValues { $0.text.map { String($0.onOneLine.prefix(valueCharacters)) } }
+    private static func members(of body: Data) -> [String: String] {
+        (try? JSONDecoder().decode([String: AuditedValue].self, from: body))?.compactMapValues(\.text) ?? [:]
     }
 }
 

@@ -165,6 +165,10 @@ extension AdminAPI {
             method: .post, pattern: "/admin/1/assets/content", summary: "The file in a field of a record.", group: "Schemas",
             credentials: [[.adminToken]], body: MessageSchema.of(Messages.NewAssetContent.self, isClosed: false),
             answers: [.init(status: 200, type: "*/*")], errors: errors),
+        EndpointDescription(
+            method: .post, pattern: "/admin/1/assets/upload", summary: "Takes the file of a field, which the body is.", group: "Schemas",
+            credentials: [[.adminToken]], query: uploadQuery,
+            answers: [.init(status: 200, schema: MessageSchema.of(Messages.DatabaseAnswer.self, isClosed: true))], errors: errors),
     ]
 
     private static let ofRoles = [

@@ -38,16 +38,21 @@ extension AdminAPI {
     /// `POST /admin/1/records/modify`: past all grants, in the name of a user.
     @Sendable func modifyRecords(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         try await answer(request, bytesMax: Self.changeBodyBytes, admitting: true) { asked, target, caller in
-            guard let user = caller.userRecordName else {
-                throw ServerError(
-                    .badRequest, "missing required field", field: "user", remedy: "Say in whose name the public database is changed.")
-            }
-            // A made-up name would get a database that no end of an account removes, and records without a creator.
-            try await requireUser(user, in: target.container, target.environment)
+            try await requireAuthor(caller, of: target)
             let change = try RecordsModifyRequest(json: asked)
             let saved = try await cloud.modifyRecords(change, in: target, by: caller, digest: SHA256.digest(asked))
             return Self.text(saved, numbersAsStrings: change.numbersAsStrings)
         }
+    }
+
+    /// Checks that a change is made in the name of a user who exists. A made-up name would get a database that no end of
+    /// an account removes, and records without a creator.
+    func requireAuthor(_ caller: Caller, of target: DatabaseTarget) async throws {
+        guard let user = caller.userRecordName else {
+            throw ServerError(
+                .badRequest, "missing required field", field: "user", remedy: "Say in whose name the public database is changed.")
+        }
+        try await requireUser(user, in: target.container, target.environment)
     }
 
     /// `POST /admin/1/zones/list`

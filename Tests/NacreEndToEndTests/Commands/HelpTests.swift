@@ -43,6 +43,7 @@ struct HelpTests {
         Documented("backup list", "verify data server token-file json"),
         Documented("backup verify", "json"),
         Documented("assets download", "container environment database user zone owner index output-file data server token-file"),
+        Documented("assets upload", "container environment database user zone owner record type field data server token-file"),
         Documented("assets verify", "data server token-file json"),
         Documented("assets collect", "dry-run data server token-file json"),
         Documented("backup restore", "data replace without-assets json"),

@@ -11,28 +11,67 @@ export class APIError extends Error {
 /// Called when a session has ended; the shell sets it.
 export const session = { onEnd: () => {} };
 
-async function ask(method, path, { query, body, signal, key, isFile } = {}) {
+function address(path, query) {
     const url = new URL("../admin/1/" + path, document.baseURI);
     for (const [name, value] of Object.entries(query ?? {})) {
         for (const one of [value].flat()) if (one !== undefined && one !== null && one !== "") url.searchParams.append(name, one);
     }
+    // The server takes a plus for itself, and not for a blank.
+    url.search = url.search.replaceAll("+", "%20");
+    return url;
+}
+
+const noAnswer = () => new APIError({ status: 0, code: "NETWORK", detail: "The server does not answer.", remedy: "See whether it runs: nacre status." });
+
+async function ask(method, path, { query, body, signal, key, isFile } = {}) {
     const headers = { "X-Nacre-Console": "1" };
     if (body !== undefined) headers["Content-Type"] = "application/json";
     if (key) headers["Idempotency-Key"] = key;
     let answer;
     try {
-        answer = await fetch(url, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
+        answer = await fetch(address(path, query), { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
     } catch (error) {
         if (error.name === "AbortError") throw error;
-        throw new APIError({ status: 0, code: "NETWORK", detail: "The server does not answer.", remedy: "See whether it runs: nacre status." });
+        throw noAnswer();
     }
     if (isFile && answer.ok) return answer;
-    const isJSON = /json/.test(answer.headers.get("Content-Type") ?? "");
-    const message = isJSON ? await answer.json().catch(() => ({})) : await answer.text();
-    if (answer.ok) return message;
-    const error = new APIError({ status: answer.status, requestID: answer.headers.get("X-Request-Id"), ...(isJSON ? message : { detail: message }) });
-    if (error.status === 401 && !path.startsWith("console/")) session.onEnd();
+    return read(path, answer.status, await answer.text(), (name) => answer.headers.get(name));
+}
+
+function read(path, status, text, header) {
+    const isJSON = /json/.test(header("Content-Type") ?? "");
+    let message = isJSON ? {} : text;
+    try {
+        if (isJSON) message = JSON.parse(text);
+    } catch {
+        // An answer that was cut off has no members.
+    }
+    if (status >= 200 && status < 300) return message;
+    const error = new APIError({ status, requestID: header("X-Request-Id"), ...(isJSON ? message : { detail: message }) });
+    if (status === 401 && !path.startsWith("console/")) session.onEnd();
     throw error;
+}
+
+/// Sends a file; `onprogress` hears which part of it has gone, from 0 to 1. Only this kind of request tells that.
+function send(path, query, file, { signal, onprogress } = {}) {
+    return new Promise((resolve, reject) => {
+        const request = new XMLHttpRequest();
+        request.open("POST", address(path, query));
+        request.setRequestHeader("X-Nacre-Console", "1");
+        request.setRequestHeader("Content-Type", "application/octet-stream");
+        request.upload.onprogress = ({ loaded, total }) => onprogress?.(total ? loaded / total : 1);
+        request.onerror = () => reject(noAnswer());
+        request.onabort = () => reject(new DOMException("", "AbortError"));
+        request.onload = () => {
+            try {
+                resolve(read(path, request.status, request.responseText, (name) => request.getResponseHeader(name)));
+            } catch (error) {
+                reject(error);
+            }
+        };
+        signal?.addEventListener("abort", () => request.abort());
+        request.send(file);
+    });
 }
 
 export const api = {
@@ -40,6 +79,7 @@ export const api = {
     post: (path, body, options) => ask("POST", path, { ...options, body: body ?? {} }),
     /// The answer itself, whose body is a file.
     file: (path, body, options) => ask("POST", path, { ...options, body, isFile: true }),
+    send,
     delete: (path, options) => ask("DELETE", path, options),
 
     /// All pages of a list, up to `most` elements: `{ list, isWhole }`.

@@ -35,6 +35,13 @@ export async function modify(of, operations, zone, options) {
 /// The answer with the bytes of a file of a record; `at` is `{ zone, record, field, index }`.
 export const file = (of, at, options) => api.file("assets/content", { ...place(of), owner: of.owner, ...at }, options);
 
+/// Sends a file for a field, in the name of `of.author` in a public database; the value that a save puts there.
+export async function sendFile(of, { zone, record, recordType, field }, file, options) {
+    const sent = await api.send("assets/upload", { ...place(of), user: of.author ?? of.user, zone, owner: of.owner, record, recordType, field },
+        file, options);
+    return JSON.parse(sent.answer).singleFile;
+}
+
 export async function zones(of, options) {
     return JSON.parse((await api.post("zones/list", { ...place(of), request: "{}" }, options)).answer).zones;
 }

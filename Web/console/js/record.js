@@ -2,13 +2,13 @@
 
 import { authorLine, withAuthor } from "./author.js";
 import { inOrder, wireType } from "./ckdb.js";
-import { isAsked, lookup, modify } from "./data.js";
+import { isAsked, lookup, modify, sendFile } from "./data.js";
 import { h, put } from "./dom.js";
 import { fileView } from "./files.js";
 import { here } from "./router.js";
 import { askToDestroy, dialog, toast, toastError } from "./shell.js";
 import { ofRecord } from "./snippets.js";
-import { badge, button, code, empty, field, iconButton, id, pairs, problem, skeleton, tabbed, time } from "./ui.js";
+import { badge, button, code, empty, field, iconButton, id, pairs, problem, progress, skeleton, tabbed, time } from "./ui.js";
 import { editor, full, text } from "./values.js";
 
 /// Opens a record in an element. `what` has `of`, `name`, `zone`, `known`, `schema`, `link(record, zone)`, `onclose`, `onsaved`, `ondeleted`,
@@ -116,12 +116,15 @@ export function openRecord(place, what) {
             const of = await withAuthor(what.of);
             if (!of) return undefined;
             save.disabled = true;
+            const inZone = before?.zoneID?.zoneName ?? (what.isPublic ? undefined : zone.value.trim());
             try {
+                const at = { zone: inZone, record: before?.recordName ?? (name.value.trim() || undefined), recordType: type.name };
+                for (const [field, one] of Object.entries(changed)) one.value = await sent(of, { ...at, field }, one.value);
+                put(trouble);
                 await send(of, before ? { operationType: "update", record: { recordName: before.recordName, recordType: before.recordType,
                     recordChangeTag: before.recordChangeTag, fields: changed } }
                     : { operationType: "create", record: { ...(name.value.trim() ? { recordName: name.value.trim() } : {}),
-                        recordType: type.name, fields: changed } }, before?.zoneID?.zoneName ?? (what.isPublic ? undefined
-                        : zone.value.trim()), before, changed);
+                        recordType: type.name, fields: changed } }, inZone, before, changed);
             } catch (error) {
                 put(trouble, problem(error));
                 trouble.scrollIntoView({ block: "nearest" });
@@ -129,6 +132,19 @@ export function openRecord(place, what) {
                 save.disabled = false;
             }
             return undefined;
+        }
+
+        /// A value with its files sent, one after the other.
+        async function sent(of, at, value) {
+            if (Array.isArray(value)) {
+                const list = [];
+                for (const one of value) list.push(await sent(of, at, one));
+                return list;
+            }
+            if (!(value instanceof File)) return value;
+            const onprogress = (part) => put(trouble, progress(`Sending ${value.name}`, part));
+            onprogress(0);
+            return sendFile(of, at, value, { signal: controller.signal, onprogress });
         }
     }
 
@@ -140,7 +156,10 @@ export function openRecord(place, what) {
         record = answer;
         what.onsaved(answer);
         show();
-        toast(before ? "Saved" : "Created", { tone: "good", action: { title: "Undo", run: () => undo(of, before, changed, answer, zone) } });
+        // A file that was replaced cannot be saved again without being sent.
+        const hadFile = Object.keys(changed).some((name) => before?.fields?.[name]?.type?.startsWith("ASSET"));
+        toast(before ? "Saved" : "Created", { tone: "good",
+            action: hadFile ? undefined : { title: "Undo", run: () => undo(of, before, changed, answer, zone) } });
         return undefined;
     }
 

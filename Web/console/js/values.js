@@ -108,16 +108,32 @@ function read(line, type) {
 const written = (value, type) => (type === "TIMESTAMP" ? localDate(value) : type === "REFERENCE" ? value.recordName : type === "LOCATION"
     ? `${value.latitude}, ${value.longitude}` : String(value));
 
+/// A field of a form for files. `read` answers files of this computer that are to be sent, behind those that stay.
+function fileEditor({ name, isList }, held, hint) {
+    let isGone = false;
+    const there = h("div", {}, held && full(held, () => "#"));
+    const input = h("input", { type: "file", multiple: isList });
+    const clear = held && button("Remove", () => { isGone = true; put(there); clear.hidden = true; }, { kind: "quiet" });
+    return { element: h("div", { class: "with-clear" }, h("div", {}, field(name, input, { hint: isList ? `${hint}: files that you choose are added`
+        : `${hint}: one that you choose takes its place` }), there), clear), read: () => {
+        const kept = isGone ? [] : [held?.value ?? []].flat();
+        const chosen = [...input.files];
+        if (chosen.length === 0 && !isGone) return undefined;
+        if (isList) return held || chosen.length ? [...kept, ...chosen] : null;
+        return chosen[0] ?? null;
+    } };
+}
+
 /// A field of a form for a field of a record: `{ element, read() }`. `read` answers a value of the wire, null for none, or undefined for what
 /// a form cannot change; it throws for a text that does not fit.
 export function editor(definition, held) {
     const { name, type, isList } = definition;
     const hint = `${definition.isEncrypted ? "encrypted " : ""}${isList ? `list of ${type.toLowerCase()}` : type.toLowerCase()}`;
-    if (definition.isEncrypted || held?.isEncrypted || type === "ASSET") {
-        const why = type === "ASSET" ? "Files come from apps and nacre." : "Sealed: only an app with the key can write it.";
+    if (definition.isEncrypted || held?.isEncrypted) {
         return { element: h("div", { class: "field" }, h("span", { class: "label" }, name), full(held, () => "#"),
-            h("p", { class: "hint" }, `${hint}. ${why}`)), read: () => undefined };
+            h("p", { class: "hint" }, `${hint}. Sealed: only an app with the key can write it.`)), read: () => undefined };
     }
+    if (type === "ASSET") return fileEditor(definition, held, hint);
     if (isList) {
         const area = h("textarea", { rows: "3", value: (held?.value ?? []).map((one) => written(one, type)).join("\n"), spellcheck: "false" });
         return { element: field(name, area, { hint: `${hint}, one a line` }), read: () => {

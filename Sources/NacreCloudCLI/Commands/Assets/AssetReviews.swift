@@ -3,7 +3,8 @@ import NacreCloudServer
 /// `nacre assets`
 enum AssetCommands {
     static let command = Command(
-        "assets", "Look at the files that records have.", subcommands: [AssetsDownload.command, AssetsVerify.command, AssetsCollect.command])
+        "assets", "Look at the files that records have.",
+        subcommands: [AssetsDownload.command, AssetsUpload.command, AssetsVerify.command, AssetsCollect.command])
 
     typealias Step = (_ after: String?) async throws -> AdminMessages.AssetReview
 
