@@ -10,7 +10,7 @@ struct AdministeredDatabaseTests {
     /// A server whose container has a type without an index.
     private static func scene() async throws -> AdministeredServer {
         let scene = try await AdministeredServer()
-        let text = "DEFINE SCHEMA RECORD TYPE Users (roles LIST<INT64>); RECORD TYPE Note (text STRING, file ASSET);"
+        let text = "DEFINE SCHEMA RECORD TYPE Users (roles LIST<INT64>); RECORD TYPE Note (text STRING QUERYABLE, file ASSET);"
         let body = #"{"container":"\#(TestServer.container)","text":"\#(text)","isDryRun":false}"#
         let imported = await scene.administrate("POST", "/admin/1/schema/import", body)
         #expect(imported.status == 200, "\(imported.text)")
@@ -110,6 +110,23 @@ struct AdministeredDatabaseTests {
         #expect(change.answer.at("records[0].serverErrorCode")?.text == "ACCESS_DENIED", "\(change)")
         let stranger = try await Self.ask(scene, "zones/list", "shared", "ada@example.com", "{}")
         #expect(stranger.answer["zones"]?.count == 0, "\(stranger)")
+    }
+
+    @Test func `an administrator sees the predicate of a subscription, and the form of its notifications`() async throws {
+        let scene = try await Self.scene()
+        let filter = #"{"fieldName":"text","comparator":"BEGINS_WITH","fieldValue":{"value":"Gro","type":"STRING"}}"#
+        let info = #"{"alertLocalizationKey":"NEW","alertLocalizationArgs":["text"],"shouldBadge":true,"additionalFields":["text"]}"#
+        let query = #""subscriptionType":"query","query":{"recordType":"Note","filterBy":[\#(filter)]},"firesOn":["create"]"#
+        let subscription = #"{"subscriptionID":"groceries",\#(query),"notificationInfo":\#(info)}"#
+        let operation = #"{"operationType":"create","subscription":\#(subscription)}"#
+        let saved = try await Self.app(scene, as: "ada", "private/subscriptions/modify", #"{"operations":[\#(operation)]}"#)
+        #expect(saved.at("subscriptions[0].serverErrorCode") == nil, "\(saved)")
+        let place = #""container":"\#(TestServer.container)","environment":"development","database":"private","user":"ada@example.com""#
+        let listed = await scene.administrate("POST", "/admin/1/subscriptions/list", "{\(place)}").json
+        let line = try #require(listed?.at("subscriptions[0]"))
+        #expect(line["filter"]?.text == #"text BEGINSWITH "Gro""# && line["of"]?.text == "Note", "\(line)")
+        #expect(line.at("notification.alert")?.text == "NEW(text)" && line.at("notification.badge") == .bool(true))
+        #expect(line.at("notification.contentAvailable") == .bool(false) && line.at("notification.desiredKeys[0]")?.text == "text")
     }
 
     // MARK: Files

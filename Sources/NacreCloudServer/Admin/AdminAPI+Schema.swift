@@ -169,7 +169,8 @@ extension AdminMessages.MadeIndex {
 }
 
 extension Timestamp {
-    fileprivate var iso8601: String { Date(timeIntervalSinceReferenceDate: secondsSince2001).formatted(.iso8601) }
+    /// ISO 8601, to the second.
+    var iso8601: String { Date(timeIntervalSinceReferenceDate: secondsSince2001).formatted(.iso8601) }
 }
 
 extension AdminMessages.Change {

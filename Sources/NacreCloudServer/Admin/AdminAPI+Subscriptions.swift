@@ -53,9 +53,28 @@ extension AdminMessages.SubscriptionLine {
         switch subscription.kind {
         case .query(let subscribed):
             self.init(id: subscription.subscriptionID, kind: "query", of: subscribed.query.recordType, firesOn: subscribed.firesOn.kind)
+            zone = subscribed.zoneID?.zoneName
+            if !subscribed.query.filters.isEmpty { filter = subscribed.query.filters.predicate }
+            if subscribed.firesOnce { firesOnce = true }
         case .zone(let zoneID, _): self.init(id: subscription.subscriptionID, kind: "zone", of: zoneID.zoneName)
         case .database(let type): self.init(id: subscription.subscriptionID, kind: "database", of: type ?? "")
         }
+        notification = subscription.notificationInfo.map(AdminMessages.NotificationForm.init)
+    }
+}
+
+extension AdminMessages.NotificationForm {
+    fileprivate init(_ info: NotificationInfo) {
+        self.init(
+            title: Self.text(info.title, info.titleLocalizationKey, info.titleLocalizationArgs),
+            subtitle: Self.text(info.subtitle, info.subtitleLocalizationKey, info.subtitleLocalizationArgs),
+            alert: Self.text(info.alertBody, info.alertLocalizationKey, info.alertLocalizationArgs), sound: info.soundName,
+            category: info.category, desiredKeys: info.additionalFields, collapseIDKey: info.collapseIDKey, badge: info.shouldBadge,
+            contentAvailable: info.shouldSendContentAvailable, mutableContent: info.shouldSendMutableContent)
+    }
+
+    private static func text(_ text: String?, _ key: String?, _ fields: [String]?) -> String? {
+        text ?? key.map { key in fields.map { "\(key)(\($0.joined(separator: ", ")))" } ?? key }
     }
 }
 

@@ -29,6 +29,30 @@ extension AdminMessages {
         package var of: String
         /// The events that fire a query subscription, such as `create,update`.
         package var firesOn: String?
+        /// The only zone in which a query subscription fires.
+        package var zone: String?
+        /// The filters of a query subscription as a predicate; absent if it has none.
+        package var filter: String?
+        /// true: the first notification ends the subscription.
+        package var firesOnce: Bool?
+        /// Absent: its notifications show nothing.
+        package var notification: NotificationForm?
+    }
+
+    /// The contents of a subscription's notifications. A text that the app looks up is its key, with the fields whose
+    /// values it takes.
+    package struct NotificationForm: Codable, Hashable, Sendable {
+        package var title: String?
+        package var subtitle: String?
+        package var alert: String?
+        package var sound: String?
+        package var category: String?
+        /// Fields whose values the notification has.
+        package var desiredKeys: [String]?
+        package var collapseIDKey: String?
+        package var badge: Bool
+        package var contentAvailable: Bool
+        package var mutableContent: Bool
     }
 
     /// `POST /admin/1/subscriptions/why`

@@ -1086,32 +1086,36 @@ extension ConsoleFile {
             kkXk8SRcDvHK2VMilkLRzTTqjbb3Amz8aBBSaH1z8T/YRNKfGBEAAA==
             """),
         ConsoleFile(
-            path: "js/pages/subscriptions.js", digest: "f60cb36e63eaec78", length: 6451, gzip: """
-            H4sIAAAAAAACA6VZbY/cthH+7l/BqEYqATpdgHxb4+xebQcIUlzT2kCA3h16XIlasSuRqkjt3naz/70zQ+p1tWe7XTi2SA1nhvPyzIxyfX3NbllrRPNHw0y7\
-            Nmkjayu1MjHjKmP74sC0EiyXjchYrhvGWSNS3WQMnjOZMaVtzPbSFswWgpV6w3TOBE8LlomdTEXy6pWsat1YdmS8luzE8kZXLEiSa1gm/zLBm4GgiJlMtYpZ\
-            3doxZaarGWWp9fYn3VRjKtybka15thExW7fWItuUN1nMRFXbQwx3EiWsCsEz0cTAkcPK8nUJB6ysxJh16zV9JZ6JcyZy3pYg4RWDXyMUsAh3Uuxj1ujWisi/\
-            wR9cyFi0XcVuWBEGmdwFMTueojczklLCXy+ToD8uUYDNvAruSmHwaexQJEcXr1jwW8EtONK73fnJMG624GOr2VrA3yV4OB+CAJx7YHvRdK8adHwSsFMU09Xi\
-            Xg38DQqytOTGgExjeboF+piuGSPTCJTvj+WtSlFP1tYZtyI8sn+3ojmAgJEpB0Nka7ADUSTw+O4dC+pG7uBg8GZCjUYh/fqIAc5JktDRGNjAfxyczo0ALe/v\
-            ezbxwPExZrDfrkuZ0rZ7ol1TcEgM3HVPfSZUweMjXHaiC/5CsnLEbt66QEk22m91kROdXwBtNd2VOQu/c9dHL0YQgrZtFFE7+1KQh+BqbcQ0s9+hureTPXB5\
-            qdXGoPelNRQZCbtVkLE1q/gWogNRYE1xAPxKqcBcwOf+7IL3wae9zC3KKIWdSrlh73/5Gyo9DszQ4cnnQy1W7CG401Y8wOkarClTMP+K3X36tVuQL7lFQgio\
-            xrC37MeHIIofFMoeC/v5Q0cEZ5GhdrcHJyeIZuav6u8k+H0jOL55jB7UmEECAS5zlIrcVK5J/bHmyd2MIjSFbsvsE8DBe62sUPZ2x2WJkLJitmkFiLAQ03zP\
-            pe3jLjF8J8Kx6AiCa8GwiqcNBuYTPUxNS9hxdQXJYTk4p2Gvjy6++p0TvBZqJxutKtCsJxjtIUmnFfPRD1sYDYxn/E/imVd1iTyrB+WUQLkCjf8HPKAgdsZm\
-            Q1Bx0AFHxNPj4zy6EXR9wIaUFFgTam1sGExi9hppCE8gd53edclTQGpUbsWGVBjyeYUgcSLUkxvFy5XPOLdC5DrPzuM0VRB9QKnjGSGkbDgrlz2izK7oCgRl\
-            JxUXkAERIUCdpwk+Y918fRwucnpCRNhDwM4EbcVhxULIR9IN/k1kdn4VgsoWgl/ZzjxjPpAPStdCjTj1eDQHyPG5lRe4aD78Ee6sOvi501Ptg+VD+HuaXJ4V\
-            HEMJQEeC3QpphnTBLDyo9KPaQFhP0QmwS5RQtejMEMJYxHDtMbrn9BRdVifVZVsRXFwkOUKbYDG1J4UWotT1AyPTQj00NVeTgliBA6geOoNGS9ViWdovUmVL\
-            UqjZwVWyBYoXGQ7MfuM2BUxf4tezYjc3NyzozBYwqLZozn2hS8GGbRcbOv+Gq/yESMyWjUbiPVRThRc7bAjSgquNCKKkEQQBt2UZBjHWG/gDoqHszjJwvvbZ\
-            2IK8HEIoG96eFvqRF1N9Bg1Ylie0SSnUBjoCNOAP7PffqW9BY/rGoSvcbxZanFnpxBgSpUgdDO542YqlxEZLTVS4/+GR8vXcJVNNK16H44DVXTT3wjzUMKeG\
-            yHoswBstaDLE9hz23QX/g1lLF5MKGhcSZakNCKx4xvXklkSOcYDdAXoewo8iJvinb8f/ARTw0tSiLCGo0y28y3lpcJO3VkMRgvKFLUWg8zw4Cwynlp9vXlRs\
-            ksQzPf15r+n/qQxXBrruSc/PAt5IflXKnQjgcK1LCU3q2XnfOLqhBxvBA81r0HhgTsW+hcdmEFhjWzVBJ9y4gvKDjRO2RZWEMhJCBirrSiKj5wTaNPz3g3NA\
-            uFT7hrKyUKvPysukBSO7xhQoK/rb7SS2kVWIHTOZeuX/nbxEe8AEtxD2NPeFc8ye9F9xR+RaxKCTFMV9AnfDAfv++47Yhx/qeaGwuDk0DG7NFgh7AELDI85i\
-            QEGvBq98tDnDo2+j2IdCdHkS8IEHKPPdeTYuIw31X47xlzowiKX/oQF7GXWWO5POq+NbxSg3HAMBqOLiYrR5ghoEM/GS1y93gQyGilZlHe5dHFzPWJ4TP0GF\
-            gkEFm2vi6coX1ssDlFhQLgC4OD0hMuJ3jnBGlMomLcUVoQVR+43n4EI8YU2w0Lxv6FsATuITfj+7XHeSYZFpQf057QZRtHglXc6uL2pDfYpjTmtXLPCxs1op\
-            x6fwTSLNr7CAfguHc3oiPXKYiPDxQo9Adjk7P5jkGXP1y+yj+Mw4dErxSvh3viHr3iCyQ6FaNkrxoycNPrivJUHUGcR/PplW+nd4qJ4aUuf24q2Dz9BP0Zzl\
-            +l7/UQa6VvxSM/swA5N59548arT77ICTe92aAoi2QhHC7wuwBmI+1kqYxrCqKOEam9xVgGFYS4JoUbnV7KbkfLcg91OBUW1Zxkv5g0WkD3gsmNLqZsk//nuh\
-            89DF/tE1uZ52zw9Rf1Ca29YWcClAZEcFaJoJ6vxd07hi0sU/WhHbxT1v1GIedD/PutSbzr9vwbsgYD7K/cV9+Hx9HN1imOAGNi83xm60w68rZFgYifA5wa+R\
-            J+YXqq3WOCD5JZVflPQVA8u09/4MXMd9dy8WxYW9YPQlmHZtgL/13zHY6Ys9/lTWR9RyUZjz1HCVr+FqaKgNNlq70pxD5mDxBF7YXGUZYJ75CJK6TXa6HyQ8\
-            utbsG29wR2YftX6q2yCndcuvH31m/YfjMi6EwbcpOGpV5jZ+cfwkw/j25tskImYR3gBuERoZLrPhKrhw49jX5NefBYzzBlPrDDkB0hVBpxOJ/48B8jgnwMHR\
-            fu2OBu6zfTjniaDOxm3TqX/y35rdh9eBwA+IR/+endwrMA48/RcmnJDqMxkAAA==
+            path: "js/pages/subscriptions.js", digest: "5837cec64cd146c1", length: 7631, gzip: """
+            H4sIAAAAAAACA6VZbW/jNhL+nl/B6hY9CVCUBfrNQZpLd7fAYg9p73aBApcEZ1qibDYyqYpUHJ/r/34zQ8qiZDmbvTOQWKSGM8N5eWZIX1xcsBvWGtH81TDT\
+            LkzeyNpKrUzKuCrYZrVlWglWykYUrNQN46wRuW4KBs+FLJjSNmUbaVfMrgSr9JLpkgmer1ghnmQusrMzua51Y9mO8VqyPSsbvWZRll3AMPvdRJc9wSplMtcq\
+            ZXVrQ8pCr0eUldaPP+tmHVLh3JihaERI0ujWimZEtODFUqRs0VqLsnPeFCkT69puU9i4qGC0ErwQTQpiOYwsX1SwwMr1gHnrt3N2AVb9AtYoUUEwB0cryVLm\
+            HE07Y9IaZsWzPRiZW5hjhRaGLYSRhTDZWdmqHMmZ1VURI6uE7c4YfGTJ4u/cRCNs2yi2iiNTcxWlsJu84sbMWFRyqWzE9imLQPpKqmWUXNJ6sLCxTgF2xe6Q\
+            U2alxS3RM8RBOOSVaOxDVsoKTBf/pHUluPKsevmFfELxII4YZ2texzE+Juzqx2OCJEkntW70BnUm5vhxCukWzPT9985T8dyN3+z6l/t54rUlkp42oq+oewtb\
+            t0LZmycuK3RiQLjhj2B+DGJe17BgqMK6Jae/c+uDZWu+BZ+xfMXVUhS9IG7FUjfbQOvDlFe8G6PuQ2G5ripeG/Hx/ScRcqBMhLyj9Oq4hLTAaswLYglzF16a\
+            66wSagmZ+iN7i1x7p0wEzZxy2gsJmGS/a6liWBQlKO3ybH92Jp4pkwpR8rayPkoboSBl4icpNimjvOvit49BSpCrMDp8XPUklYR/L5MgSJ2iACDxKrgUjqPP\
+            IcrR5iHeYeu/YRbyDgsdeBnGzSMAn9XoY0xESOceGSFYtmyDEONeNZjnGZjPR0HvCvxMmNtYnj+SuXGbKTJFk/Ye7DCgrQuIlnjH/mgFRNA+NGVviGIBdiCK\
+            DB6vr1lUN/IJFkaXA2o0Cul3gFHgnGUZLU2BDfxxiHduBGh5d3dgk/YcH1IG8+2ikjlNuyeaNSsOwYKz7ulQHtbRw0OY3N0nJisTUFCgZEvtp7rISY43gLYa\
+            zhIuuu2jFw/oiNTOvgTqMbhaGzEsd9eo7s1gDlxeabU06H1EbOSZsRuF+MDWhBaYkAuKA+BXSQXmAj53Rxu8iz5vZGlRRiXsUMoVe/fpH6h0GJixK7JftrWY\
+            sfvoVltxD6trsCZWEZi8/fxrNyBfcouEEFCNgfz+4R6Q6F6h7FDYx/cdEaxFhtrtHpycYYk3v6h/kuB3jaBa9ZDcq5BBFhayj6rUpH6oeXY7oojNSrdV8Rng\
+            4N0IfWfMNq0AERZimm841kAfd5nhTyIORScQXBOGVTxvMDDn9DA0LWHH+TmCPuCaaADOXHwdZvbwWqgn2Wi1RlzvCII5JOm0Yj76YQqjgfGC/00883VdIc/1\
+            vXJKoFyBxv8LLlAQO6HZEFQcdMASMX94GEc3Nhk+YGNKCmyUam0s1MswZi+QhvAEctfpXVc8h7qNys1Ynwp9Ps8QJPaEenKpeDXzGedGiFzH2bkbpgqiDyi1\
+            OyKElI1HPeQBUUZbDHoHqqsgAyJCgDrzAT5j9/Rm129kP0dE2EDAjgQ9iu2MxZCPpBt8Z7I43gpBZQvBr2xnnpAP5IPStVABpwMejQEyXDfzAifNhx/CnVkH\
+            P7d6qH00vQg/88Hm2YpjKAHoSLDbSpo+XTALtyr/oJYQ1kN0AuwSFVQtWtOHMBYxHHuMPnCaJ6fVgWajXRNcnCTZMeodobiFjoQodf1AYNqp9m8NDqB66Aya\
+            TFWLaWmfpCqmpLjWCdk9AsWLDHtmv3GbA6Z/RWuvJvJlV1dXLOpsGDEovWjbzQqaZdZPu0CBFuLFTSHNf9B50KPN0W1vdt0Uxj8+u2Z82MTtqaPmx/aE+UaU\
+            MzoMxZGrLC8FnbMFBvkxjliqSH4X7I9ZqA22PZ0FXRlBnIOuqgZlDl51xEnySlf8jGWJTUcQZEfsWFLpoo5HPGGD5NrxKMkaQZB4U1XQs2L9pcbVGdQvywW6\
+            C5XLyUVRtJ+/Trcvoqomg4SObCgixH3YMHQ/IyAcjz0owpFGlJDJRf92P9EWvoi4I4TG7mhA250GMHTfsj//pPYRw9j3b13/dDnRaY46GEwKUYncVaMnXrVi\
+            Cl/RQQMV7t4+EGweG3uoKR0mgwzUHagchHnEZ04NURwgGXc0oUkPMePq6zZI+Ucbkwr6RxLlYj/C4yuMB7skcgw/bNIw4CDxKSSif/tT0b+AAl6aGmIGsCV/\
+            pNNWZXCSt1ZDLwBdBHZ2kS7L6CgwnFr+7uVFxUa5P9DTr/ea/p/KcGXg8DM4erGIN5KfV/JJRLC41pWEs8LRet+/u7sW7Me3dJcE/R/mZOpPUtiTA2vsboeH\
+            VJg4x4sC9CF4dS2hmseQ+MpdNuwYPWfQLeP3e+eAeKoF6av7RMt0VOUHnTDZNaVAmdF/N5PZRq5jPLiQqWf+e/AS7cH2U2FP103xuHQO2uC0I3IQG3WSkvSQ\
+            wN0ZDeuDJ/bhh3qeqO/u+iuObswjEB4ACA2PFQ4DClrmqCsBkTM8+jZJfSgkpw9kPvAAZb47zsZppKE22DH+WiMMsfQ/9MEvo850g9h5NdxVinLjEAhAFRcX\
+            weQeSstuP1n1TjfjDM52rSpGd2jH9wdHLI+J51AY4bxo6U4HeLryh6VvC50O1j2AC6p8dAcbj4hy2eSVOCe0IGo/8RydiCesCRbOUEvfm4z4fXS57iR/9Jef\
+            kPQ0GyXJ5JZ0Ndq+qF1j4ZjT2BULfOysVslwFb7JpPkVBtD24h0JPZEeJRxM8fFE9Se7HK3vTfKMufp19v7qMzQOrVJ8LYbXot0bd2N6wiirHzxp9N5dWrlL\
+            SDSIv8UaVvprXFQPDalLe3LXEV5l03HXHT/83Zhr7cb3Yxm76d6TR412tz94gVK3ZgVEj0IRwm9WYA3EfKyVcCjGqqKEa2xKVwH6M3MWJZPKzUY7Jee7Abmf\
+            Coxqqyqdyh9/2+wciwVTWt1M+cf/luE8dLIzdGcNT7vh2+SwUJqb1q50M7g4LgQdwFyvOmPSxT9aEbvUDW/UZB50H8+60svRve74RP1396PMm12wi/4g3bN5\
+            +UTgTth4ydX13vic4Y8ge+YHql0v8Jzqh1R+UdIrzo2jzhq4ho31QSyKiw+C0Zdg2oUB/tZfJ7H9V0+NQ1kfUMtJYc5T/VZew9XQ3UK01NqV5hIyB4sn8MLm\
+            qigA88wHkNRNsv1dL+HBtWbfuINbMnvQ+qlugpzWDV9/mB71H45LWAijb1MwaFXGNn7xFoAM49ubb5OImEV4A7hFaGS4LPqt4MAdx16TXz+JpVTGn7brU7+y\
+            ffG/f0IelwQ4eMOycEsj92thPOaJoM7Ctml/ePJX/u7+uyfwB8Sdf8/27hUYB57+Cxo6wPDPHQAA
             """),
         ConsoleFile(
             path: "js/pages/tasks.js", digest: "8247983d153f5b24", length: 7617, gzip: """

@@ -15,7 +15,8 @@ enum SubscriptionCommands {
 /// `nacre subscription list`
 enum SubscriptionList {
     static let command = Command(
-        "list", "List a user's subscriptions in a database.", discussion: "A line for each: ID, kind, what it is to, and what fires it.",
+        "list", "List a user's subscriptions in a database.",
+        discussion: "A line for each: ID, kind, what it is to, and what fires it. --json also tells its predicate and the form of its notifications.",
         options: [SharedOptions.container, SharedOptions.environment, SubscriptionCommands.database, SubscriptionCommands.user]
             + AdminServer.options + [SharedOptions.json]
     ) { call in

@@ -3,7 +3,19 @@
 import { api } from "../api.js";
 import { h, icon, put } from "../dom.js";
 import { askToLook, looked, lookForm } from "../look.js";
+import { here } from "../router.js";
 import { badge, button, card, empty, field, header, load, table, time } from "../ui.js";
+
+/// The form of a notification: its texts, and what it does besides.
+function told(form) {
+    if (!form) return h("span", { class: "faint" }, "nothing");
+    const texts = [form.title, form.subtitle, form.alert].filter(Boolean);
+    return h("div", {}, texts.map((text) => h("div", {}, text)), h("span", { class: "row" },
+        form.sound && badge(`sound ${form.sound}`), form.badge && badge("badge"), form.contentAvailable && badge("wakes the app"),
+        form.mutableContent && badge("may be changed"), form.category && badge(`category ${form.category}`),
+        form.collapseIDKey && badge(`one for each ${form.collapseIDKey}`)),
+        form.desiredKeys?.length > 0 && h("div", { class: "faint" }, `with ${form.desiredKeys.join(", ")}`));
+}
 
 export default {
     render(view, route) {
@@ -32,8 +44,11 @@ export default {
                         columns: [
                         { title: "Subscription", render: (one) => h("span", { class: "mono" }, one.id) },
                             { title: "Kind", render: (one) => badge(one.kind) },
-                        { title: "Watches", render: (one) => (one.kind === "database" ? "the whole database" : one.of) },
-                            { title: "Fires on", render: (one) => (one.firesOn ?? "every change").replaceAll(",", ", ") }] });
+                        { title: "Watches", render: (one) => h("span", {}, one.kind === "database" ? "the whole database" : one.of,
+                            one.zone && ` in ${one.zone}`, one.filter && h("div", {}, h("a", { class: "mono", href: here("records",
+                            { db, user: query.user, type: one.of, q: one.filter }), title: "Records that pass" }, one.filter))) },
+                        { title: "Fires on", render: (one) => `${(one.firesOn ?? "every change").replaceAll(",", ", ")}${one.firesOnce ? ", once" : ""}` },
+                        { title: "Tells", render: (one) => told(one.notification) }] });
             });
             return undefined;
         }
