@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudContainer
 import NacreCloudStorage
 import NacreHTTPServer
 import Testing
@@ -127,6 +128,20 @@ struct AdministeredDatabaseTests {
         #expect(line["filter"]?.text == #"text BEGINSWITH "Gro""# && line["of"]?.text == "Note", "\(line)")
         #expect(line.at("notification.alert")?.text == "NEW(text)" && line.at("notification.badge") == .bool(true))
         #expect(line.at("notification.contentAvailable") == .bool(false) && line.at("notification.desiredKeys[0]")?.text == "text")
+    }
+
+    @Test func `an administrator sees how many public records a type has, and whether the count ended before the last`() async throws {
+        let scene = try await Self.scene()
+        for name in ["one", "two"] {
+            _ = try await Self.ask(scene, "records/modify", "public", "ada@example.com", Self.create(name, "_defaultZone"))
+        }
+        _ = try await Self.ask(scene, "records/modify", "private", "ada@example.com", Self.create("three", "_defaultZone"))
+        let place = "container=\(TestServer.container)&environment=development"
+        let answer = await scene.administrate("GET", "/admin/1/schema/counts?\(place)")
+        let counts = try JSONDecoder().decode(AdminMessages.RecordCounts.self, from: Data(answer.body))
+        #expect(counts.isWhole && counts.types.first { $0.recordType == "Note" }?.records == 2, "\(counts)")
+        let part = try await scene.server.cloud.recordCounts(of: TestServer.container, .development, scanning: 1)
+        #expect(!part.isWhole && part.records.values.reduce(0, +) == 1)
     }
 
     // MARK: Files

@@ -284,6 +284,7 @@ extension AuthorisationTable {
             POST   /admin/1/schema/reset          -  401  400  400  400
             GET    /admin/1/schema/history        -  401  403  200  200
             GET    /admin/1/schema/indexes        -  401  403  200  200
+            GET    /admin/1/schema/counts         -  401  403  403  400
             POST   /admin/1/schema/undo           -  401  400  400  400
             GET    /admin/1/roles                 -  401  403  403  400
             POST   /admin/1/roles/assign          -  401  403  403  400

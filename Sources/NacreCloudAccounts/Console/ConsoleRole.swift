@@ -37,7 +37,7 @@ package enum ConsoleRole: String, Hashable, Sendable, CaseIterable, Comparable {
             "POST /admin/1/schema/undo", "POST /admin/1/query/explain", "POST /admin/1/records/lookup", "POST /admin/1/subscriptions/list",
             "POST /admin/1/subscriptions/why", "POST /admin/1/shares/list", "POST /admin/1/shares/who", "POST /admin/1/tasks/retry",
             "POST /admin/1/faults", "POST /admin/1/faults/clear", "POST /admin/1/zones/list", "POST /admin/1/zones/changes",
-            "POST /admin/1/assets/content",
+            "POST /admin/1/assets/content", "GET /admin/1/schema/counts",
         ],
         .admin: [
             "POST /admin/1/schema/deploy", "POST /admin/1/containers/sharing", "POST /admin/1/tokens", "POST /admin/1/tokens/revoke",

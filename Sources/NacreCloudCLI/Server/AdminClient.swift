@@ -231,6 +231,10 @@ struct AdminClient {
         try await get(AdminMessages.MadeIndexes.self, "/admin/1/schema/indexes", [("container", container), ("environment", environment)])
     }
 
+    func recordCounts(of container: String, _ environment: String) async throws -> AdminMessages.RecordCounts {
+        try await get(AdminMessages.RecordCounts.self, "/admin/1/schema/counts", [("container", container), ("environment", environment)])
+    }
+
     func reset(_ asked: AdminMessages.NewReset) async throws -> AdminMessages.Reset {
         try read(AdminMessages.Reset.self, try await web.send("POST", "/admin/1/schema/reset", bearer: token, body: asked))
     }

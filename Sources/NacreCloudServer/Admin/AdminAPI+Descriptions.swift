@@ -152,6 +152,7 @@ extension AdminAPI {
         post("schema/diff", "Schemas", "How a schema differs from a file.", Messages.NewDiff.self, Messages.Differences.self, by: managers),
         get("schema/indexes", "Schemas", "The indexes that are made, and why.", Messages.MadeIndexes.self, query: place, by: managers),
         post("schema/indexes", "Schemas", "A field's indexes.", Messages.NewIndexes.self, Messages.Indexes.self, by: managers),
+        get("schema/counts", "Schemas", "The records of the public database by type.", Messages.RecordCounts.self, query: place),
         post("schema/reset", "Schemas", "Makes development as production is, and empty.", Messages.NewReset.self, Messages.Reset.self, by: managers),
         get("schema/history", "Schemas", "What administrators changed.", Messages.SchemaHistory.self, query: place, by: managers),
         post("schema/undo", "Schemas", "Takes the last change back.", Messages.NewUndo.self, Messages.Undo.self, by: managers),

@@ -135,6 +135,14 @@ extension AdminAPI {
         try await cloud.schemas.madeIndexes(of: container, environment).filter(isWanted).map(AdminMessages.MadeIndex.init)
     }
 
+    /// `GET /admin/1/schema/counts?container=…&environment=…`
+    @Sendable func recordCounts(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let (container, environment) = try Self.place(request)
+        let counts = try await cloud.recordCounts(of: container, environment)
+        let types = counts.records.map { AdminMessages.TypeCount(recordType: $0, records: $1) }
+        return try answer(AdminMessages.RecordCounts(types: types.sorted { $0.recordType < $1.recordType }, isWhole: counts.isWhole))
+    }
+
     /// `POST /admin/1/schema/reset`
     @Sendable func resetSchema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewReset.self, of: request)

@@ -105,6 +105,7 @@ package struct AdminAPI: Sendable {
         router.post("/admin/1/schema/diff", bodyBytesMax: Limits.schemaBodyBytes, diffSchema)
         router.get("/admin/1/schema/indexes", indexes)
         router.post("/admin/1/schema/indexes", bodyBytesMax: Limits.accountBodyBytes, setIndexes)
+        router.get("/admin/1/schema/counts", recordCounts)
         router.post("/admin/1/schema/reset", bodyBytesMax: Limits.accountBodyBytes, resetSchema)
         router.get("/admin/1/schema/history", schemaHistory)
         router.post("/admin/1/schema/undo", bodyBytesMax: Limits.accountBodyBytes, undoSchemaChange)

@@ -1,6 +1,18 @@
 package import NacreCloudContainer
 
 extension AdminMessages {
+    /// The records of a container's public database by type, in the order of the types' names.
+    package struct RecordCounts: Codable, Hashable, Sendable {
+        package var types: [TypeCount]
+        /// false: there are more records, and the numbers are the least that there are.
+        package var isWhole: Bool
+    }
+
+    package struct TypeCount: Codable, Hashable, Sendable {
+        package var recordType: String
+        package var records: Int
+    }
+
     /// `GET /admin/1/schema`
     package struct Schema: Codable, Hashable, Sendable {
         /// The number of changes so far.

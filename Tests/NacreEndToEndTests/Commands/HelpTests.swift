@@ -96,6 +96,7 @@ struct HelpTests {
         Documented("schema import", "container dry-run data server token-file json"),
         Documented("schema diff", "container environment data server token-file json"),
         Documented("schema deploy", "container dry-run data server token-file json"),
+        Documented("schema counts", "container environment data server token-file json"),
         Documented("schema indexes", "container environment data server token-file json"),
         Documented("schema index", "container queryable sortable searchable none type now pin unpin data server token-file json"),
         Documented("schema history", "container environment data server token-file json"),

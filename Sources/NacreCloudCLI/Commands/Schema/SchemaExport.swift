@@ -6,7 +6,7 @@ enum SchemaCommands {
         "schema", "Show, change and deploy schemas.",
         subcommands: [
             SchemaExport.command, SchemaImport.command, SchemaValidate.command, SchemaDiff.command, SchemaDeploy.command, SchemaIndex.command,
-            SchemaReset.command, SchemaHistory.command, SchemaUndo.command, SchemaIndexes.command,
+            SchemaReset.command, SchemaHistory.command, SchemaUndo.command, SchemaIndexes.command, SchemaCounts.command,
         ])
 }
 

@@ -8,7 +8,7 @@ import { here } from "../router.js";
 import { dialog, toast, toastError } from "../shell.js";
 import { firstRecord } from "../snippets.js";
 import { store } from "../store.js";
-import { badge, button, card, empty, field, header, linkButton, plural, problem, select, skeleton, table, time } from "../ui.js";
+import { badge, button, card, empty, field, header, linkButton, number, plural, problem, select, skeleton, table, time } from "../ui.js";
 import { request } from "../predicate.js";
 
 const OPTIONS = ["QUERYABLE", "SORTABLE", "SEARCHABLE"];
@@ -29,6 +29,19 @@ export default {
             [["Types"], ["Diagram", "diagram"]].map(([title, name]) => h("button",
             { type: "button", data: { view: name ?? "" }, onclick: () => route.go({ type: route.query.type, view: name }) }, title)));
         const body = h("div", { class: "stack" });
+        // Counting takes longer than the page: the numbers come when they are there.
+        let counts;
+        const cells = new Map();
+        const count = (name) => {
+            if (!counts) return "";
+            const records = counts.types.find((one) => one.recordType === name)?.records ?? 0;
+            return counts.isWhole ? number(records) : `${number(records)} or more`;
+        };
+        const cell = (name) => cells.set(name, h("span", {}, count(name))).get(name);
+        api.get("schema/counts", route.place, { signal: route.signal }).then((found) => {
+            counts = found;
+            for (const [name, one] of cells) put(one, count(name));
+        }, () => {});
         put(view, header("Types and indexes", {
             sub: `Version ${schema.version}. ${route.isProduction ? "Production takes what a deployment brings, and no other change." : "An app's first save makes types and fields here; production gets them by a deployment."}`,
             actions: [views, linkButton("Schema file", here("ckdb"), { symbol: "file-code" }),
@@ -51,6 +64,7 @@ export default {
                     { title: "Type", render: (type) => h("span", { class: "mono" }, type.name) },
                     { title: "Fields", class: "number", render: (type) => type.fields.filter((one) => !one.isSystem).length },
                     { title: "Indexed", class: "number", render: (type) => type.fields.filter((one) => one.options.length).length },
+                    { title: "Public records", class: "number", render: (type) => cell(type.name) },
                     { title: "Built", class: "number", render: (type) => indexesOf(type.name).length }] }), details(chosen)));
         }
 
