@@ -17,11 +17,16 @@ struct ConsoleTests {
 
         init(_ server: AdministeredServer) { self.server = server }
 
-        /// Opens a link of a role, and keeps the cookie.
+        /// Opens a link of a role, and keeps the session.
         init(_ server: AdministeredServer, as role: ConsoleRole) async throws {
             self.server = server
-            let answer = try await signIn(by: ConsoleTests.token(on: server, #"{"role":"\#(role.rawValue)","name":"ada"}"#))
-            headers["Cookie"] = answer.header("Set-Cookie")?.split(separator: ";").first.map(String.init)
+            keep(await signIn(by: try await ConsoleTests.token(on: server, #"{"role":"\#(role.rawValue)","name":"ada"}"#)))
+        }
+
+        /// Keeps the cookie and the key of a session.
+        mutating func keep(_ session: Answer) {
+            headers["Cookie"] = session.header("Set-Cookie")?.split(separator: ";").first.map(String.init)
+            headers["X-Nacre-Console"] = session.json?["key"]?.text
         }
 
         /// Sends a request.
@@ -67,9 +72,11 @@ struct ConsoleTests {
         #expect(!answer.text.contains(cookie.dropFirst(19).prefix(64)))
         #expect(await page.signIn(by: token).status == 401)
         #expect(await page.ask("GET", Self.server).status == 401)
+        page.keep(answer)
         page.headers["Cookie"] = "other=1; " + cookie.prefix { $0 != ";" }
         #expect(await page.ask("GET", Self.server).status == 200)
-        #expect(await page.ask("GET", "console/session").json?["role"]?.text == "developer")
+        let session = await page.ask("GET", "console/session")
+        #expect(session.json?["role"]?.text == "developer" && session.json?["key"] == nil)
         let late = try await Self.token(on: server)
         server.server.clock.advance(ConsoleSignIns.linkSeconds)
         #expect(await page.signIn(by: late).status == 401)
@@ -80,13 +87,28 @@ struct ConsoleTests {
         let server = try await AdministeredServer()
         var page = ConsolePage(server)
         page.headers["Origin"] = "https://127.0.0.1:4000"
-        let cookie = try #require(await page.signIn(by: try await Self.token(on: server)).header("Set-Cookie"))
+        let answer = await page.signIn(by: try await Self.token(on: server))
+        let cookie = try #require(answer.header("Set-Cookie"))
         #expect(cookie.wholeMatch(of: /__Host-nacre-console=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict; Secure/) != nil, "\(cookie)")
-        page.headers["Cookie"] = String(cookie.prefix { $0 != ";" })
+        page.keep(answer)
         #expect(await page.ask("GET", Self.server).status == 200)
         let end = await page.ask("POST", "console/sign-out", "{}")
         #expect(end.header("Set-Cookie") == "__Host-nacre-console=; Path=/; HttpOnly; SameSite=Strict; Secure; Max-Age=0")
         #expect(await page.ask("GET", Self.server).status == 401)
+    }
+
+    @Test func `a cookie opens nothing without the key of its session, and the key nothing without the cookie`() async throws {
+        let server = try await AdministeredServer()
+        let (page, other) = (try await ConsolePage(server, as: .owner), try await ConsolePage(server, as: .owner))
+        let key = try #require(page.headers["X-Nacre-Console"])
+        #expect(key.wholeMatch(of: /[0-9a-f]{64}/) != nil && page.headers["Cookie"]?.contains(key) == false)
+        for wrong in ["1", other.headers["X-Nacre-Console"] ?? "", String(repeating: "0", count: 64)] {
+            #expect(await page.ask("GET", Self.server, "", ["X-Nacre-Console": wrong]).status == 401, "\(wrong)")
+            #expect(await page.ask("POST", "console/sign-out", "{}", ["X-Nacre-Console": wrong]).status == 401, "\(wrong)")
+        }
+        #expect(await page.ask("GET", Self.server, "", ["Cookie": ""]).status == 401)
+        for page in [page, other] { #expect(await page.ask("GET", Self.server).status == 200) }
+        #expect(await !server.administrate("GET", "/admin/1/audit").text.contains(key))
     }
 
     @Test(arguments: [

@@ -56,9 +56,9 @@ extension AdminAPI {
         guard let asked = try? JSONDecoder().decode(AdminMessages.NewConsoleSession.self, from: bytes) else {
             throw ServerError(.badRequest, "missing required field", field: "token", remedy: "Send the token of the link: what follows #signin=.")
         }
-        let (session, cookie) = try console.signIn(request, by: asked.token)
+        let (session, cookie, key) = try console.signIn(request, by: asked.token)
         try await ConsoleCaller.$current.withValue(session) { try await AuditedRequest.current?.begin(with: Data()) }
-        var response = try answer(AdminMessages.ConsoleSession(session))
+        var response = try answer(AdminMessages.ConsoleSession(session, key: key))
         response.headers.add("Set-Cookie", cookie)
         return response
     }
@@ -73,7 +73,7 @@ extension AdminAPI {
     @Sendable private func signOutOfConsole(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         guard let session = ConsoleCaller.current else { throw HTTPError.noConsoleSession }
         // The session ends even if that cannot be noted.
-        let cookie = console.signOut(request)
+        let cookie = try console.signOut(request)
         try await AuditedRequest.current?.begin(with: Data())
         var response = try answer(AdminMessages.ConsoleSession(session))
         response.headers.add("Set-Cookie", cookie)
@@ -88,8 +88,8 @@ extension AdminAPI {
 }
 
 extension AdminMessages.ConsoleSession {
-    init(_ session: ConsoleSession) {
-        self.init(id: session.id, name: session.name, role: session.role.rawValue, expires: session.expires.millisecondsSince1970)
+    init(_ session: ConsoleSession, key: String? = nil) {
+        self.init(id: session.id, name: session.name, role: session.role.rawValue, expires: session.expires.millisecondsSince1970, key: key)
     }
 }
 

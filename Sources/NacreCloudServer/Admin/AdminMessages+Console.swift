@@ -39,6 +39,8 @@ extension AdminMessages {
         package var role: String
         /// The time at which the session ends if it is not used again, in milliseconds since 1970.
         package var expires: Int64
+        /// The key of the session, which the page sends in `X-Nacre-Console`; in the answer to a sign-in alone.
+        package var key: String?
     }
 
     /// `POST /admin/1/console/sign-out` and `POST /admin/1/console/sign-out-all`

@@ -5,13 +5,17 @@ import NacreCrypto
 import NacreHTTPServer
 import NacreLocks
 
-/// Lets the console's page into the admin API: one-time links, sessions in a cookie, and the checks that a request
-/// comes from the page itself.
+/// Lets the console's page into the admin API: one-time links, sessions, and the checks that a request comes from the
+/// page itself.
+///
+/// A session has two secrets. Its cookie is hidden from scripts, but over HTTP the browser sends it to every port of
+/// the host. Its key is in the storage of the page's own origin, which the browser keeps apart by port. Neither opens
+/// anything without the other.
 ///
 /// Links and sessions are in memory, as digests, and end with the server, as the token of `admin.json` does.
 final class ConsoleGate: Sendable {
-    /// The header that the page sends with each request. A page of another origin may not send it, because the admin
-    /// API allows no such page any header (CORS).
+    /// The header that the page sends with each request: the key of its session, or `1` before it has one. A page of
+    /// another origin may not send it, because the admin API allows no such page any header (CORS).
     static let header = "X-Nacre-Console"
 
     private let signIns = Locked(ConsoleSignIns())
@@ -32,30 +36,32 @@ final class ConsoleGate: Sendable {
     }
 
     /// Begins a session by a link's token.
-    /// - Returns: The session and the value of `Set-Cookie`.
+    /// - Returns: The session, the value of `Set-Cookie`, and the session's key.
     /// - Throws: 403 if the request is not the page's, 401 for a link that is used, ended or unknown.
-    func signIn(_ request: HTTPRequest, by link: String) throws -> (session: ConsoleSession, cookie: String) {
+    func signIn(_ request: HTTPRequest, by link: String) throws -> (session: ConsoleSession, cookie: String, key: String) {
         try requirePage(request)
-        let (token, id) = (try Self.newToken(), Hex.encode(try SecureRandom.bytes(4)))
-        let session = signIns.withLock { $0.use(Self.digest(link), toBegin: Self.digest(token), id: id, at: now()) }
+        let (token, key, id) = (try Self.newToken(), try Self.newToken(), Hex.encode(try SecureRandom.bytes(4)))
+        let session = signIns.withLock { $0.use(Self.digest(link), toBegin: Self.digest(token + key), id: id, at: now()) }
         guard let session else { throw HTTPError.noConsoleLink }
         let isSecure = request.header("Origin")?.hasPrefix("https://") == true
-        return (session, Self.cookie(Self.cookieName(request, isSecure: isSecure), token, isSecure: isSecure))
+        return (session, Self.cookie(Self.cookieName(request, isSecure: isSecure), token, isSecure: isSecure), key)
     }
 
-    /// Returns the session of a request's cookie; nil for a request without a cookie of the console's.
+    /// Returns the session of a request's cookie and key; nil for a request without a cookie of the console's.
     /// - Throws: 403 if the request is not the page's, 401 for a session that has ended.
     func session(of request: HTTPRequest) throws -> ConsoleSession? {
         guard let token = Self.token(of: request) else { return nil }
-        try requirePage(request)
-        guard let session = signIns.withLock({ $0.session(Self.digest(token), at: now()) }) else { throw HTTPError.noConsoleSession }
+        let key = try requirePage(request)
+        guard let session = signIns.withLock({ $0.session(Self.digest(token + key), at: now()) }) else { throw HTTPError.noConsoleSession }
         return session
     }
 
-    /// Ends the session of a request's cookie.
+    /// Ends the session of a request's cookie and key.
     /// - Returns: The value of `Set-Cookie` that takes the cookie away.
-    func signOut(_ request: HTTPRequest) -> String {
-        if let token = Self.token(of: request) { signIns.withLock { $0.endSession(Self.digest(token)) } }
+    /// - Throws: 403 if the request is not the page's.
+    func signOut(_ request: HTTPRequest) throws -> String {
+        let key = try requirePage(request)
+        if let token = Self.token(of: request) { signIns.withLock { $0.endSession(Self.digest(token + key)) } }
         let isSecure = request.cookie(Self.cookieName(request, isSecure: true)) != nil
         return Self.cookie(Self.cookieName(request, isSecure: isSecure), "", isSecure: isSecure) + "; Max-Age=0"
     }
@@ -65,15 +71,20 @@ final class ConsoleGate: Sendable {
 
     /// Checks that the console's own page sends the request: by the host that the browser asked (against DNS
     /// rebinding), by the page's header, and by the origin that the browser names (against forms and pages elsewhere).
-    private func requirePage(_ request: HTTPRequest) throws {
+    /// - Returns: The page's key, or `1`, which is the key of no session.
+    @discardableResult
+    private func requirePage(_ request: HTTPRequest) throws -> String {
         guard let host = request.header("Host"), hosts.serve(host) else { throw ServerError.unknownHost }
         // Browsers name the origin with each POST. With a GET some name it, most say that it is the same, and old ones
         // do neither; the header alone shows the page then.
         let isRead = request.method == .get || request.method == .head
         let isSame = request.header("Origin").map { $0 == "http://\(host)" || $0 == "https://\(host)" } ?? isRead
-        guard request.header(Self.header) == "1", isSame, request.header("Sec-Fetch-Site") ?? "same-origin" == "same-origin" else {
+        guard let key = request.header(Self.header), key == "1" || key.utf8.count == Self.tokenBytes * 2,
+            isSame, request.header("Sec-Fetch-Site") ?? "same-origin" == "same-origin"
+        else {
             throw ServerError.notFromConsole
         }
+        return key
     }
 
     // MARK: Cookie
@@ -94,7 +105,10 @@ final class ConsoleGate: Sendable {
         request.cookie(cookieName(request, isSecure: true)) ?? request.cookie(cookieName(request, isSecure: false))
     }
 
-    private static func newToken() throws -> String { Hex.encode(try SecureRandom.keyBytes(32)) }
+    /// Random bytes of a link, a cookie and a key.
+    private static let tokenBytes = 32
+
+    private static func newToken() throws -> String { Hex.encode(try SecureRandom.keyBytes(tokenBytes)) }
 
     private static func digest(_ token: String) -> String { Hex.encode(SHA256.digest(Array(token.utf8))) }
 }

@@ -7,13 +7,15 @@ import Testing
 /// Tests of `nacre console`: the link that it prints, over a socket, and when it opens a browser.
 @Suite(.timeLimit(.minutes(2))) struct ConsoleCommandTests {
     /// Sends a request as the console's page does.
-    private func ask(_ method: String, _ path: String, _ body: String = "", cookie: String = "", port: Int) async throws -> RawResponse {
+    private func ask(
+        _ method: String, _ path: String, _ body: String = "", cookie: String = "", key: String = "1", port: Int
+    ) async throws -> RawResponse {
         let request = """
             \(method) \(path) HTTP/1.1\r
             Host: 127.0.0.1:\(port)\r
             Origin: http://127.0.0.1:\(port)\r
             Sec-Fetch-Site: same-origin\r
-            X-Nacre-Console: 1\r
+            X-Nacre-Console: \(key)\r
             Cookie: \(cookie)\r
             Connection: close\r
             Content-Length: \(body.utf8.count)\r
@@ -34,14 +36,16 @@ import Testing
             #expect(try await ask("GET", link.path, port: port).status == 200)
             let signedIn = try await ask("POST", "/admin/1/console/sign-in", #"{"token":"\#(token)"}"#, port: port)
             let cookie = try #require(signedIn.headers.first { $0.name.lowercased() == "set-cookie" }?.value.split(separator: ";").first)
-            let seen = try await ask("GET", "/admin/1/server", cookie: String(cookie), port: port)
-            let refused = try await ask("POST", "/admin/1/containers", "{}", cookie: String(cookie), port: port)
+            let session = try #require(try JSONSerialization.jsonObject(with: Data(signedIn.body)) as? [String: Any])
+            let key = try #require(session["key"] as? String)
+            let seen = try await ask("GET", "/admin/1/server", cookie: String(cookie), key: key, port: port)
+            let refused = try await ask("POST", "/admin/1/containers", "{}", cookie: String(cookie), key: key, port: port)
             #expect(signedIn.status == 200 && seen.status == 200 && refused.status == 403)
             let audit = try await administrator.run(["audit", "list"]).output
             #expect(audit.contains(/console=[0-9a-f]{8} ada POST \/admin\/1\/console\/sign-in/), "\(audit)")
             let ended = try await administrator.run(["console", "--sign-out-all", "--json"])
             #expect(try ended.object()["count"] as? Double == 1)
-            #expect(try await ask("GET", "/admin/1/server", cookie: String(cookie), port: port).status == 401)
+            #expect(try await ask("GET", "/admin/1/server", cookie: String(cookie), key: key, port: port).status == 401)
         }
     }
 

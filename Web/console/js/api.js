@@ -1,5 +1,7 @@
 /// The admin API, the only thing that the console talks to.
 
+import { store } from "./store.js";
+
 /// A refusal: what happened, and what to do about it.
 export class APIError extends Error {
     constructor({ status, code, detail, title, remedy, field, requestID }) {
@@ -21,10 +23,13 @@ function address(path, query) {
     return url;
 }
 
+/// The header that proves that the request comes from this page: the session's key, once there is one.
+const proof = () => ({ "X-Nacre-Console": store.key.get() || "1" });
+
 const noAnswer = () => new APIError({ status: 0, code: "NETWORK", detail: "The server does not answer.", remedy: "See whether it runs: nacre status." });
 
 async function ask(method, path, { query, body, signal, key, isFile } = {}) {
-    const headers = { "X-Nacre-Console": "1" };
+    const headers = proof();
     if (body !== undefined) headers["Content-Type"] = "application/json";
     if (key) headers["Idempotency-Key"] = key;
     let answer;
@@ -57,7 +62,7 @@ function send(path, query, file, { signal, onprogress } = {}) {
     return new Promise((resolve, reject) => {
         const request = new XMLHttpRequest();
         request.open("POST", address(path, query));
-        request.setRequestHeader("X-Nacre-Console", "1");
+        for (const [name, value] of Object.entries(proof())) request.setRequestHeader(name, value);
         request.setRequestHeader("Content-Type", "application/octet-stream");
         request.upload.onprogress = ({ loaded, total }) => onprogress?.(total ? loaded / total : 1);
         request.onerror = () => reject(noAnswer());

@@ -330,6 +330,7 @@ function signInPage(error) {
 
 async function signOut() {
     await api.post("console/sign-out").catch(() => {});
+    store.key.set("");
     store.session.set(null);
     signInPage();
 }
@@ -349,7 +350,9 @@ async function start() {
         if (link) {
             history.replaceState(null, "", location.pathname + (store.back.get() || href("home")));
             store.back.set("");
-            store.session.set(await api.post("console/sign-in", { token: decodeURIComponent(link[1]) }));
+            const { key, ...begun } = await api.post("console/sign-in", { token: decodeURIComponent(link[1]) });
+            store.key.set(key);
+            store.session.set(begun);
             ask();
         } else {
             ask();

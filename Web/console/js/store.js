@@ -53,6 +53,8 @@ export const store = {
     /// The fragment at which a session ended, to which the next one returns.
     back: kept("back", ""),
     recent: kept("recent", {}),
+    /// The key of the session: its cookie, which other ports of the host are sent too, opens nothing without it.
+    key: kept("key", ""),
     /// The user in whose name records of public databases are changed, by container.
     author: kept("author", {}),
 };
