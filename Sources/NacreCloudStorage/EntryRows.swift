@@ -94,6 +94,8 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case alertSilence = 92
     /// Messages about alerts that are still to be sent.
     case untoldAlerts = 93
+    /// A person of the team who signs in to the console.
+    case teamMember = 98
 }
 
 package struct EntryKey: Hashable, Sendable {

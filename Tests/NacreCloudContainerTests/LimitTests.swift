@@ -81,6 +81,7 @@ import Testing
         "NacreCloudServer/Alerts/ServerReadings.swift parkedMax", "NacreCloudContainer/Alerts/AlertRule.swift addressesMax",
         "NacreCloudServer/Console/ConsoleFiles.swift bytesMax", "NacreCloudServer/Console/ConsoleFiles.swift partsMax",
         "NacreCloudAccounts/Console/ConsoleSignIns.swift linksMax", "NacreCloudAccounts/Console/ConsoleSignIns.swift sessionsMax",
+        "NacreCloudAccounts/Console/ConsoleSignIns.swift membersMax",
         "NacreCloudTasks/Subscriptions/FireSubscriptions+Firing.swift unreadableMax",
         "NacreCloudContainer/Alerts/AlertRule.swift secondsMax", "NacreCloudServer/Admin/AdminAPI+Alerts.swift secondsMax",
     ]

@@ -224,6 +224,11 @@ extension AuthorisationTable {
             POST   /admin/1/console/sign-out      -  401  403  403  401
             POST   /admin/1/console/links         -  401  403  403  201
             POST   /admin/1/console/sign-out-all  -  401  403  403  200
+            POST   /admin/1/console/challenge     -  403  403  403  403
+            GET    /admin/1/team                  -  401  403  403  200
+            POST   /admin/1/team                  -  401  403  403  400
+            POST   /admin/1/team/role             -  401  403  403  400
+            POST   /admin/1/team/remove           -  401  403  403  400
             GET    /admin/1/server                -  401  403  403  200
             GET    /admin/1/openapi.json          -  401  403  403  200
             GET    /admin/1/audit                 -  401  403  403  200

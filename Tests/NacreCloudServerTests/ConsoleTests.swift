@@ -9,7 +9,7 @@ import Testing
 /// Tests of the console's sign-in, its session, and what other pages can do with it.
 struct ConsoleTests {
     /// The console's page in a browser.
-    private struct ConsolePage {
+    struct ConsolePage {
         let server: AdministeredServer
         var headers = [
             "Host": "127.0.0.1:4000", "Origin": "http://127.0.0.1:4000", "Sec-Fetch-Site": "same-origin", "X-Nacre-Console": "1",
@@ -46,7 +46,7 @@ struct ConsoleTests {
     private static let server = "server"
 
     /// Makes a link, and returns its token.
-    private static func token(on server: AdministeredServer, _ body: String = "{}") async throws -> String {
+    static func token(on server: AdministeredServer, _ body: String = "{}") async throws -> String {
         let answer = await server.administrate("POST", "/admin/1/console/links", body)
         #expect(answer.status == 201)
         let path = try #require(answer.json?["path"]?.text)
@@ -178,7 +178,9 @@ struct ConsoleTests {
     // MARK: Roles
 
     /// Routes that ask for no role: the console's files, and those that are open.
-    private static let open: Set = ["GET /console", "GET /console/*file", "POST /admin/1/console/sign-in"]
+    private static let open: Set = [
+        "GET /console", "GET /console/*file", "POST /admin/1/console/sign-in", "POST /admin/1/console/challenge",
+    ]
 
     @Test func `each endpoint of administration has one role that is the least for it`() async throws {
         let (server, emulator) = (try await AdministeredServer(), try await AdministeredServer(isEmulator: true))

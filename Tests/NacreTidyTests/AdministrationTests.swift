@@ -4,7 +4,8 @@ import Testing
 struct AdministrationTests {
     /// Paths without a command: the document is for programs, and the console's page signs itself in and out.
     private static let asked = [
-        "/admin/1/openapi.json", "/admin/1/console/sign-in", "/admin/1/console/session", "/admin/1/console/sign-out",
+        "/admin/1/openapi.json", "/admin/1/console/sign-in", "/admin/1/console/challenge", "/admin/1/console/session",
+        "/admin/1/console/sign-out",
     ]
 
     /// Returns the paths in the string literals of files below a folder.

@@ -108,6 +108,8 @@ extension Registry {
         case server
         case audit
         case idempotency
+        /// The members of the team, who sign in to the console.
+        case team
         case account(String)
         case email(String)
         /// Mails to addresses that may have no account.
@@ -125,6 +127,7 @@ extension Registry {
             case .server: Self.key(owner: "server")
             case .audit: Self.key(owner: "audit")
             case .idempotency: Self.key(owner: "idempotency")
+            case .team: Self.key(owner: "team")
             case .account(let id): Self.key(owner: "account:\(id)")
             case .mail: Self.key(owner: "mail")
             case .email(let address): Self.key(owner: "email:\(address)")

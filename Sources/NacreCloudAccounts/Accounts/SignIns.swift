@@ -322,14 +322,7 @@ extension ReadTransaction {
     /// - Throws: `ServerError.consentUsed`, `ServerError.accountChanged` or `THROTTLED`.
     func accountUsing(_ consent: UsedConsent, _ account: String, in database: DatabaseID, at now: Timestamp) throws -> EntryRow {
         guard var entry = try self.entry(AccountEntry.self, account, in: database, at: now) else { throw ServerError.accountChanged }
-        let used = (entry.usedConsents ?? []).filter { $0.expires > now.secondsSince2001 }
-        guard !used.contains(where: { $0.id == consent.id }), consent.expires > now.secondsSince2001 else { throw ServerError.consentUsed }
-        // An unexpired one must not be dropped to make room: it could be used again.
-        if used.count >= Limits.sessionsPerAccount {
-            let first = used.map(\.expires).min() ?? now.secondsSince2001
-            throw ServerError.tooManySignIns(seconds: max(1, Int((first - now.secondsSince2001).rounded(.up))))
-        }
-        entry.usedConsents = used + [consent]
+        entry.usedConsents = try (entry.usedConsents ?? []).using(consent, at: now)
         return try entry.row(account, in: database)
     }
 
@@ -371,4 +364,19 @@ extension ServerError {
 
     static let noSuchSignIn = ServerError(
         .notFound, "no such session or device", field: "id", remedy: "Take an ID from the list of sessions; it may have ended already.")
+}
+
+extension [UsedConsent] {
+    /// Returns the used consents that have not expired, with one more: `Limits.sessionsPerAccount` at most.
+    /// - Throws: `ServerError.consentUsed` or `THROTTLED`.
+    func using(_ consent: UsedConsent, at now: Timestamp) throws -> [UsedConsent] {
+        let used = filter { $0.expires > now.secondsSince2001 }
+        guard !used.contains(where: { $0.id == consent.id }), consent.expires > now.secondsSince2001 else { throw ServerError.consentUsed }
+        // An unexpired one must not be dropped to make room: it could be used again.
+        if used.count >= Limits.sessionsPerAccount {
+            let first = used.map(\.expires).min() ?? now.secondsSince2001
+            throw ServerError.tooManySignIns(seconds: Swift.max(1, Int((first - now.secondsSince2001).rounded(.up))))
+        }
+        return used + [consent]
+    }
 }

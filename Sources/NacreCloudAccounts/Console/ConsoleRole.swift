@@ -1,5 +1,5 @@
 /// The part that a session of the console has; each may do what the ones before it may.
-package enum ConsoleRole: String, Hashable, Sendable, CaseIterable, Comparable {
+package enum ConsoleRole: String, Hashable, Sendable, Codable, CaseIterable, Comparable {
     /// Sees how the server and its containers fare. Changes nothing, and sees no record, user or credential.
     case viewer
     /// Works on schemas in development and looks into databases; the audit log has each look.
@@ -50,7 +50,10 @@ package enum ConsoleRole: String, Hashable, Sendable, CaseIterable, Comparable {
             "DELETE /admin/1/backup", "POST /admin/1/backups/verify", "POST /admin/1/mail/test", "POST /admin/1/records/modify",
             "POST /admin/1/assets/upload",
         ],
-        .owner: ["POST /admin/1/backup", "POST /admin/1/console/links", "POST /admin/1/console/sign-out-all"],
+        .owner: [
+            "POST /admin/1/backup", "POST /admin/1/console/links", "POST /admin/1/console/sign-out-all", "GET /admin/1/team",
+            "POST /admin/1/team", "POST /admin/1/team/role", "POST /admin/1/team/remove",
+        ],
     ]
 
     private static let least: [String: ConsoleRole] = Dictionary(

@@ -14,6 +14,8 @@ package struct ConsoleSignIns: Sendable {
     package static let linksMax = 32
     /// Sessions; the one that was used least recently goes when another comes. On this server: more than a team has.
     package static let sessionsMax = 64
+    /// Members of the team. On this server: as many as sessions.
+    package static let membersMax = sessionsMax
     /// Characters of a session's name; a longer one is cut. On this server: as long as a person's name.
     package static let nameCharacters = 64
 
@@ -46,8 +48,24 @@ package struct ConsoleSignIns: Sendable {
     package mutating func use(_ link: String, toBegin session: String, id: String, at now: Timestamp) -> ConsoleSession? {
         forget(at: now)
         guard let used = links.removeValue(forKey: link) else { return nil }
+        return begin(session, id: id, name: used.name, role: used.role, at: now)
+    }
+
+    /// Begins the session of a team's member.
+    /// - Parameters:
+    ///   - session: The digest of the session's token.
+    ///   - id: The session's name in the audit log.
+    package mutating func begin(_ session: String, id: String, for member: TeamMember, at now: Timestamp) -> ConsoleSession {
+        forget(at: now)
+        return begin(session, id: id, name: member.name, role: member.role, member: member.id, at: now)
+    }
+
+    private mutating func begin(
+        _ session: String, id: String, name: String, role: ConsoleRole, member: String? = nil, at now: Timestamp
+    ) -> ConsoleSession {
         if sessions.count >= Self.sessionsMax, let idlest = sessions.min(by: { $0.value.used < $1.value.used }) { sessions[idlest.key] = nil }
-        let begun = ConsoleSession(id: id, name: used.name, role: used.role, begun: now.secondsSince2001, used: now.secondsSince2001)
+        let begun = ConsoleSession(
+            id: id, name: name, role: role, member: member, begun: now.secondsSince2001, used: now.secondsSince2001)
         sessions[session] = begun
         return begun
     }
@@ -80,6 +98,8 @@ package struct ConsoleSession: Hashable, Sendable {
     package let id: String
     package let name: String
     package let role: ConsoleRole
+    /// The ID of the team's member whose session it is; nil: a link began it.
+    package let member: String?
     /// Seconds since 2001.
     let begun: Double
     fileprivate(set) var used: Double

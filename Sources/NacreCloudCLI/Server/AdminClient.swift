@@ -64,6 +64,20 @@ struct AdminClient {
         return try read(AdminMessages.ConsolesSignedOut.self, try await web.send("POST", "/admin/1/console/sign-out-all", bearer: token, body: asked))
     }
 
+    func team() async throws -> AdminMessages.Team { try await get(AdminMessages.Team.self, "/admin/1/team", []) }
+
+    func invite(_ asked: AdminMessages.NewTeamRole) async throws -> AdminMessages.InvitedTeamMember {
+        try read(AdminMessages.InvitedTeamMember.self, try await web.send("POST", "/admin/1/team", bearer: token, body: asked))
+    }
+
+    func setTeamRole(_ asked: AdminMessages.NewTeamRole) async throws -> AdminMessages.TeamLine {
+        try read(AdminMessages.TeamLine.self, try await web.send("POST", "/admin/1/team/role", bearer: token, body: asked))
+    }
+
+    func remove(_ asked: AdminMessages.NewTeamRemoval) async throws -> AdminMessages.TeamLine {
+        try read(AdminMessages.TeamLine.self, try await web.send("POST", "/admin/1/team/remove", bearer: token, body: asked))
+    }
+
     func alerts() async throws -> AdminMessages.Alerts {
         try await get(AdminMessages.Alerts.self, "/admin/1/alerts", [])
     }

@@ -7,7 +7,7 @@ import NacreHTTPServer
 
 /// Sign-in of the console's page.
 extension AdminAPI {
-    /// The endpoint that takes a link's token in the place of a credential.
+    /// The endpoint that takes a link's token or a passkey in the place of a credential.
     static let consoleSignInPath = "/admin/1/console/sign-in"
 
     func addConsoleRoutes(to router: inout Router) {
@@ -28,9 +28,15 @@ extension AdminAPI {
     }
 
     /// The session of a request of the console's page; nil if it has no cookie of the console's.
-    /// - Throws: 401 and 403 as `ConsoleGate.session(of:)`; 403 if the session's role may not ask this.
-    func consoleCaller(_ request: HTTPRequest) throws -> ConsoleSession? {
+    /// - Throws: 401 and 403 as `ConsoleGate.session(of:)`; 401 if its member is removed or has another role, read from
+    ///   the registry each time, so that every server over the store ends it at once; 403 if the session's role may not
+    ///   ask this.
+    func consoleCaller(_ request: HTTPRequest) async throws -> ConsoleSession? {
         guard let session = try console.session(of: request) else { return nil }
+        if let member = session.member, try await cloud.registry.teamMember(member)?.role != session.role {
+            _ = try console.signOut(request)
+            throw HTTPError.noConsoleSession
+        }
         guard let route = request.route else { return session }
         let method = request.method == .head ? HTTPMethod.get : request.method
         guard session.role.may("\(method) \(route)") else { throw ServerError.notForRole(session.role) }
@@ -40,27 +46,40 @@ extension AdminAPI {
     /// `POST /admin/1/console/links`
     @Sendable private func makeConsoleLink(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewConsoleLink.self, of: request)
-        guard let role = ConsoleRole(rawValue: asked.role ?? ConsoleRole.owner.rawValue) else {
-            throw ServerError(
-                .badRequest, "unknown role", field: "role", remedy: "Take \(ConsoleRole.allCases.map(\.rawValue).joined(separator: ", ")).")
-        }
+        let role = try asked.role.map { try ConsoleRole(asked: $0) } ?? .owner
         let link = try console.link(name: asked.name ?? "", role: role)
         return try answer(AdminMessages.ConsoleLink(path: link.path, role: role.rawValue, expires: link.ends.millisecondsSince1970), .created)
     }
 
     /// `POST /admin/1/console/sign-in`
     ///
-    /// The body is read here: nothing of a stranger's goes into the audit log. A sign-in does.
+    /// A sign-in is noted in the audit log, and nothing of a stranger's is.
     @Sendable private func signInToConsole(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
-        let bytes = Data(try await request.body.collect(upTo: Limits.accountBodyBytes))
-        guard let asked = try? JSONDecoder().decode(AdminMessages.NewConsoleSession.self, from: bytes) else {
-            throw ServerError(.badRequest, "missing required field", field: "token", remedy: "Send the token of the link: what follows #signin=.")
-        }
-        let (session, cookie, key) = try console.signIn(request, by: asked.token)
+        let asked: AdminMessages.NewConsoleSession = try await openBody(of: request)
+        let (session, cookie, key) =
+            if let passkey = asked.passkey {
+                try console.begin(for: try await teamMember(of: passkey, request), request)
+            } else if let invitation = asked.invitation {
+                try console.begin(for: try await teamMember(by: invitation, request), request)
+            } else if let token = asked.token {
+                try console.signIn(request, by: token)
+            } else {
+                throw ServerError(.badRequest, "missing required field", field: "token", remedy: "Send the token of the link: what follows #signin=.")
+            }
         try await ConsoleCaller.$current.withValue(session) { try await AuditedRequest.current?.begin(with: Data()) }
         var response = try answer(AdminMessages.ConsoleSession(session, key: key))
         response.headers.add("Set-Cookie", cookie)
         return response
+    }
+
+    /// Reads the body of a request that anybody may send: nothing of it goes into the audit log.
+    func openBody<Message: Decodable>(of request: HTTPRequest) async throws -> Message {
+        let bytes = Data(try await request.body.collect(upTo: Limits.accountBodyBytes))
+        do {
+            return try JSONDecoder().decode(Message.self, from: bytes)
+        } catch {
+            throw ServerError(error)
+        }
     }
 
     /// `GET /admin/1/console/session`

@@ -230,8 +230,17 @@ extension AdminAPI {
             "console/links", "Console", "Makes a link that opens the console once.", Messages.NewConsoleLink.self, Messages.ConsoleLink.self,
             status: 201),
         post(
-            "console/sign-in", "Console", "Begins a session of the console by a link's token, which its page sends; the session is in a cookie.",
+            "console/sign-in", "Console", "Begins a session of the console by a link's token or a passkey; its page sends the cookie and the key.",
             Messages.NewConsoleSession.self, Messages.ConsoleSession.self, by: []),
+        post(
+            "console/challenge", "Console", "A challenge for a passkey on the console's page.", Messages.NewConsoleChallenge.self,
+            Messages.ConsoleChallenge.self, by: []),
+        get("team", "Console", "The people of the team, who sign in to the console with passkeys.", Messages.Team.self),
+        post(
+            "team", "Console", "Invites a person to the team, by a link that makes a passkey once.", Messages.NewTeamRole.self,
+            Messages.InvitedTeamMember.self, status: 201),
+        post("team/role", "Console", "Gives a member of the team another role.", Messages.NewTeamRole.self, Messages.TeamLine.self),
+        post("team/remove", "Console", "Removes a member of the team.", Messages.NewTeamRemoval.self, Messages.TeamLine.self),
         get("console/session", "Console", "The session of the console's page that asks.", Messages.ConsoleSession.self, by: []),
         post(
             "console/sign-out", "Console", "Ends the session of the console's page that asks.", Messages.ConsoleSignOut.self,

@@ -10,7 +10,9 @@ import NacreLocks
 /// (draft-ietf-httpapi-idempotency-key-header). See `docs/decisions/administration.md`.
 extension AdminAPI {
     /// Routes whose answers are shown once, and not kept.
-    private static let shownOnce: Set = ["/admin/1/users/reset-password", actingPath, "/admin/1/console/links", consoleSignInPath]
+    private static let shownOnce: Set = [
+        "/admin/1/users/reset-password", actingPath, "/admin/1/console/links", "/admin/1/team", consoleSignInPath, consoleChallengePath,
+    ]
 
     /// Routes that change nothing. Asked again they look again and are noted again: their answers may be private, and
     /// are not kept.

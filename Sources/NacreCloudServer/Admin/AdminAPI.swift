@@ -131,6 +131,7 @@ package struct AdminAPI: Sendable {
         addFaultRoutes(to: &router)
         addAlertRoutes(to: &router)
         addConsoleRoutes(to: &router)
+        addTeamRoutes(to: &router)
         addBackupRoutes(to: &router, bodyBytesMax: Limits.accountBodyBytes)
         let document = faults == nil ? Self.documentJSON : Self.emulatorDocumentJSON
         router.get(Self.documentPath) { _, _ in .json(document) }
@@ -138,7 +139,7 @@ package struct AdminAPI: Sendable {
 
     // MARK: Permission to ask
 
-    private static let openRoutes: Set = ["/admin/1/proof", consoleSignInPath]
+    private static let openRoutes: Set = ["/admin/1/proof", consoleSignInPath, consoleChallengePath]
 
     /// Authenticates a request. An unknown path is refused in the same way as others: a client without a token does not
     /// learn which paths exist.
@@ -149,7 +150,7 @@ package struct AdminAPI: Sendable {
         let isAdministrator = isOpen || bearer.map { constantTimeEquals(Array($0.utf8), Array(token.utf8)) } == true
         let manager = isAdministrator ? nil : try await managementCaller(bearer)
         // A token says who asks; the browser adds its cookie by itself.
-        let session = isOpen || bearer != nil ? nil : try consoleCaller(request)
+        let session = isOpen || bearer != nil ? nil : try await consoleCaller(request)
         guard isAdministrator || manager != nil || session != nil else { throw AdminProblem.unauthorized }
         try manager?.require(request)
         var response = await ManagementCaller.$current.withValue(manager) {

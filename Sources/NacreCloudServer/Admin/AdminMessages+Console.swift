@@ -25,10 +25,14 @@ extension AdminMessages {
         package var expires: Int64
     }
 
-    /// `POST /admin/1/console/sign-in`
+    /// `POST /admin/1/console/sign-in`: one of the three.
     package struct NewConsoleSession: Codable, Hashable, Sendable {
         /// The token of a link: the text after `#signin=`.
-        package var token: String
+        package var token: String?
+        /// The answer of a member's passkey.
+        package var passkey: ConsolePasskey?
+        /// The passkey that a member has made by an invitation.
+        package var invitation: ConsoleInvitation?
     }
 
     /// `GET /admin/1/console/session`

@@ -18,6 +18,8 @@ package struct TokenSealer: TokenSealing {
         case signIn
         /// The consent that a click on the page gives.
         case consent
+        /// The challenge that a passkey signs on the console's page.
+        case consoleChallenge
         /// The state that a browser takes to the issuer of a team's accounts, and brings back.
         case openID
         /// The content of a link in a mail.

@@ -35,14 +35,24 @@ final class ConsoleGate: Sendable {
         return ("\(ConsoleFiles.path)/#signin=\(token)", ends)
     }
 
+    /// A session that has begun, the value of `Set-Cookie`, and the session's key.
+    typealias Begun = (session: ConsoleSession, cookie: String, key: String)
+
     /// Begins a session by a link's token.
-    /// - Returns: The session, the value of `Set-Cookie`, and the session's key.
-    /// - Throws: 403 if the request is not the page's, 401 for a link that is used, ended or unknown.
-    func signIn(_ request: HTTPRequest, by link: String) throws -> (session: ConsoleSession, cookie: String, key: String) {
+    /// - Throws: 401 for a link that is used, ended or unknown.
+    func signIn(_ request: HTTPRequest, by link: String) throws -> Begun {
+        try begin(request) { signIns, session, id in signIns.use(Self.digest(link), toBegin: session, id: id, at: now()) }
+    }
+
+    /// Begins the session of a team's member, whose passkey has answered.
+    func begin(for member: TeamMember, _ request: HTTPRequest) throws -> Begun {
+        try begin(request) { signIns, session, id in signIns.begin(session, id: id, for: member, at: now()) }
+    }
+
+    private func begin(_ request: HTTPRequest, _ body: (inout ConsoleSignIns, _ session: String, _ id: String) -> ConsoleSession?) throws -> Begun {
         try requirePage(request)
         let (token, key, id) = (try Self.newToken(), try Self.newToken(), Hex.encode(try SecureRandom.bytes(4)))
-        let session = signIns.withLock { $0.use(Self.digest(link), toBegin: Self.digest(token + key), id: id, at: now()) }
-        guard let session else { throw HTTPError.noConsoleLink }
+        guard let session = signIns.withLock({ body(&$0, Self.digest(token + key), id) }) else { throw HTTPError.noConsoleLink }
         let isSecure = request.header("Origin")?.hasPrefix("https://") == true
         return (session, Self.cookie(Self.cookieName(request, isSecure: isSecure), token, isSecure: isSecure), key)
     }
@@ -73,7 +83,7 @@ final class ConsoleGate: Sendable {
     /// rebinding), by the page's header, and by the origin that the browser names (against forms and pages elsewhere).
     /// - Returns: The page's key, or `1`, which is the key of no session.
     @discardableResult
-    private func requirePage(_ request: HTTPRequest) throws -> String {
+    func requirePage(_ request: HTTPRequest) throws -> String {
         guard let host = request.header("Host"), hosts.serve(host) else { throw ServerError.unknownHost }
         // Browsers name the origin with each POST. With a GET some name it, most say that it is the same, and old ones
         // do neither; the header alone shows the page then.
@@ -108,9 +118,9 @@ final class ConsoleGate: Sendable {
     /// Random bytes of a link, a cookie and a key.
     private static let tokenBytes = 32
 
-    private static func newToken() throws -> String { Hex.encode(try SecureRandom.keyBytes(tokenBytes)) }
+    static func newToken() throws -> String { Hex.encode(try SecureRandom.keyBytes(tokenBytes)) }
 
-    private static func digest(_ token: String) -> String { Hex.encode(SHA256.digest(Array(token.utf8))) }
+    static func digest(_ token: String) -> String { Hex.encode(SHA256.digest(Array(token.utf8))) }
 }
 
 extension HTTPRequest {
@@ -131,9 +141,11 @@ enum ConsoleCaller {
 
 extension HTTPError {
     static let noConsoleSession = HTTPError(
-        .unauthorized, "The console's session has ended: open a new link, which nacre console prints.", headers: ["WWW-Authenticate": "Bearer"])
-    fileprivate static let noConsoleLink = HTTPError(
-        .unauthorized, "The link is used or has ended: open a new one, which nacre console prints.", headers: ["WWW-Authenticate": "Bearer"])
+        .unauthorized, "The console's session has ended: sign in with a passkey, or open a new link, which nacre console prints.",
+        headers: ["WWW-Authenticate": "Bearer"])
+    static let noConsoleLink = HTTPError(
+        .unauthorized, "The link is used or has ended: open a new one, which nacre console or nacre team add prints.",
+        headers: ["WWW-Authenticate": "Bearer"])
 }
 
 extension ServerError {

@@ -1115,6 +1115,23 @@ extension ConsoleFile {
             pbzKT8kB/0z8f4hxVMopeHNjgS5x4vTUZ7l/lH6GXbd58RoTPUDmsF4t5ywe/YfJd57ePz/coRi2AcIVtKzzPPwTNDpB6v8vEV+7csEdAAA=
             """),
         ConsoleFile(
+            path: "js/pages/team.js", digest: "c78d0f2ea5277b4a", length: 3118, gzip: """
+            H4sIAAAAAAACA81WXYvrNhB9z6+YisvFBq+3D6UPWdJlSy+0sL0Xdm+flkAUW4nV2JIryZsNIf+9M5I2/khaWvpSQz5kjWZGZ84c6fb2Fr5WApzgzRz2lQYr\
+            t8qCVOA0OJwptLK6FrCXrgIOLbd2Jw4ZcFWS1b6SRQUGLfLZTDatNg6OwFsJJ9gY3QDL81sc5r9bdtcbVBm0nRvalLqZ2Gy0aTKwld6rL6oQQ2OashNzbncZ\
+            Js2tiz+fjNFmuMpWoq4nq9a83IoM1p1zWmVQcFNmIJrW4RYrwUthMpCIwY/RwIpaFBRBNqOMurjDGeHl4OnL46dnWMALe5ViLwzLgJXiVdS6DQNeNlLRH9wd\
+            vlniSvHmcyrFhnc15jYDfLg9qAKMUJhJQr4yBLtzIo3z9ISQR2hEsxbGYloL4HsuHdUh3wqXMKovRjue8ONLzOt5cJSHEZxSTGHssZZKoKsk+E1h8QNUCatl\
+            dIT/rTNabeM4mOWKNyLNzq7oiTOROxYWiwV8Cx8/BvQTJtWrdKL0uBSFUI5NHFColhNeRyhqdDMHtuESDaEP3FlRwj1CTjsSnp0sFCoZWKRLmKMNL0s0mcwX\
+            RnBHJv8g/NboPUafWAZ6JL7858SoOzJI6MeDaIV7wv8xaua7JyXfjBvJb2q+FjWbw4qMQG/gw3EA7Wl1EbTnZ8LeMMnVk2j0q5iuwxR8eONn36uaDuuOPRlJ\
+            FrifsK+ROGC7Ne4ateLg+eN7fyQJOTxAUXG19TmTdIR9k1DwEJTX2Fs4xElpEAZrJRINuAONDZ6z8bZ44Wgaq7WOm/vF8wTTCYShtHZSlZhXw3032UOz1shs\
+            hpU2N23dWSrRcoRY7JK8FmqL+XsujuLeh/5P2Ge91uUBDsIRMx8AW9dqkjzs+YPuYhbQ8J2wPQ64F9ygtDjeijmufHlhz6Q85ERx5JhXW0AG4ofDzQ3hBL06\
+            LJfpKJ+5V6WE/RoSZ77zunrERmpVO2gGmze8TehtOq5w0JNNpzy4cQvJUE36/m+QAmcpIclNjtgurhYYMJTi/ZCI8oLLNtI05+lJQelx4s0FHpG87ABx2mpd\
+            egJkFAQqXm+QNFDpzuT+cCIgMQzSBPNAiJAyAXPnJwP7rsTaSFGXxJ8jUAfMCf6G6OM7DIefw9CIPzppBPLImQ6zaPhbIMccvv8O0UadQeOHEI93JWZR660/\
+            mfCkdDnhfhGcnnNcqvAg7lMY6jYSPMoF9kdH1j0V4LS89Gw6NYck+A7igfymxia1b7UdyH2MT9+5M7JJ0n4BCf5IRTaQfEMlTxEQ1xk1ng4sOJ/GyepcQioa\
+            Sg2uzCd6w372twQXadLA+oB9sueHUE2N7/C4KjUo7TAoL69VUYk9/Pb0mPgALXd4dah1wQm6XBu5lSrNKyM2tN13gB8xL3axw3DeGcSWl8lg7vSX7XFVqSe9\
+            4sxh8qaHa1yR20iD97IM0DqX5e6yY+guk6zGYk598+FIa04I3n5FTlEiiT3UTpd7P6GIOLypJYJuRemVjPs7U7SZOPiPUI5PnUl8z70Imd31MnP9JLvH7UYd\
+            eT6fIUi08/2Czpj+UBnIUnB3hWTS/kQnlwkSgOhdb4J/U+sY6lq1/6bOMcWS/X8q6r+z2elu9icZ41EFLgwAAA==
+            """),
+        ConsoleFile(
             path: "js/pages/telemetry.js", digest: "e8e3f0be104c1e54", length: 11135, gzip: """
             H4sIAAAAAAACA60a224bx/VdXzEeOMFuS63sFn4QDUWInRQxECdG7MBoVRYacofkxssddmdWMqEQ6D/0D/slPefMdZdLRXaiB3F2Luc2Z85t5uzsjL1fC8PM\
             WrJFrbqSlVXJqoYJtpVtpcopW1arrpV6Al2LtWgNUzeyZabayAm7xbXQ26xkCROaktVVIzWb7xBAqwCG2RUnJ9Vmq2DlHRPbiu3ZslUbxoviDD6LXzR/HidY\
@@ -1309,18 +1326,33 @@ extension ConsoleFile {
             b/z77ssGZAe4+x+KsOqIux0AAA==
             """),
         ConsoleFile(
-            path: "js/pages.js", digest: "189633cd48469c5b", length: 3748, gzip: """
-            H4sIAAAAAAACA5WXS2/jNhDH7/4UA1/WAfwAesxiC6RdLPa2beOiQIsCoqSxxZoWFXJkR1n0u3dIvehdPeocgnBIze8/M+SQ2e12sM8QCnFEuwadIyjJv1Ak\
-            2SPIHIgntUnRgD74QS4u8ihI6nwNcQVHo8tiC5G0Xw7PaC5ooke/znkEadvPrplWCNavAJGnkGtycwISnZNgptkudqzmCc46LRW+s5DiQZSKAF8Lbcg5i76C\
-            wZzVrC4Sr2tgOOED/Bu9Z4DgJcTzVJrcwllUkIkLQlQWqSBc1WujNSRCKUw5OEsoUi+CxWRoPD+qARE7xJwToiqv/6VEU0GSidwnykUQJUpbXD1EWxbtwyWn\
-            gVPxWaYp5hHYTF8ti2LhhWC/FLUp7bO4XSya+DgRlupKwAf4awH885XHxJVYZvqMyzWQJIU8/FwPffZ5yH9K/tyvK62bOWFl3dDNdKXhypgS16C0SB9h9QAf\
-            fgR5dvDVcrvz5J0Dbf+xS87qenGrwWDCW8EGMn7rLK2Sj4JEr4ZErHDzQ6/HLKfpDaITcMN/4+0Z0v9sxsNsJSo0tke/zaC992Gwzbh6Ifm5NQyj/Xof9hSw\
-            9jpCLGObGFm4HXID/sY+zI9RqTl46Gik3jbJ8CwC+r4qeG+6vS/5jLzeZOC5Xdxq0PV8k307p8d/PpyM5JTGYQ78UjhIhRN8N71JdIozYOd8GJtioXQVgD+2\
-            hjGm0ckJqQ86nWHXhGG64X55c9Sa8RjbZhJVumFrcpo7ZM7VSM0JFZ6RTBj3PrC1+C+x7+U9XyQkL5KqPnqakdGhhhOg9PG21XALtmSnNChpg+zPHQEHGMl9\
-            zfqe/j/gbfdve23d+Pt4prufp4yVRp/wphnsvcGfRxdyIO7n9k7t5fGKDc/maZ+guX1SA4dTdMU40/oUyvmjN03oaD7sVVxnVLSkYR1FabNAwy/1cIJvMZ87\
-            ls7nMO2l1CTCmH/1Bl8Cw4+MmdiPojwGl/PLjI6aNn4lyfwYSOl4/Moi4jk7l4hu1dwtxcvGrggSVN5cUK2h61P+5RE8UFAY2hSl8s+U+94mNW04IfzsMaGQ\
-            35vxmI52fVOL8m4x3sGwFqHQUCjmqTWMqSEj+WXJN5b/tJcl7pZVs4d1xSI5lUUo7KfOMqZMmCSTl2DXxndLarDDmniH33SRvRv7A+WvsilpV21OB6Wvdwvy\
-            zJHSlakMG/+TG7Oz49SW5s6v/e14Z6mc75Hj7Z3U2O5o1f88TWvhR51WakP4SvcfrxY6rMn/MxaW6lNrGBPzJoq7RdSUTsHf7xf/AUws4rSkDgAA
+            path: "js/pages.js", digest: "c56cc7d20db6c203", length: 3878, gzip: """
+            H4sIAAAAAAACA5WXTW/jNhCG7/4VA1/WAfwB9JjFFki7WOxt28ZFgRYFREtjizUtKuTIjrLof++QsiRqVx9VDkFmSM3zcjgcMrvdDvYpQi5OaNegMwQl+ReK\
+            OH0EmQHxoDYJGtBHb2TiKk+CpM7WcCjhZHSRbyGS9svxGc0VTfTo57mIIG392S3VCsH6GSCyBDJNbkxArDMSzDTbxY7VPMFFJ4XCdxYSPIpCEeBrrg25YNFX\
+            MJixmtVV4m0NDCd8gH+j9wwQPIV4nAqTWbiIElJxRYiKPBGEq2putIZYKIUJL84SisSLYDEpGs+PKkDEATHjhKjS638p0JQQpyLziXIriGKlLa4eoi2L9ssl\
+            p4FT8VkmCWYR2FTfLIti4bnguBTVKW2zuF0s7uvjRFiqdgI+wF8L4J+vbBPvxDLVF1yugSQpZPNzZfrss8l/Sv7czyusGzljaZ3pRpqt4Z0xBa5BaZE8wuoB\
+            PvwI8uLgq+V258k7B9r+Y5ec1fWiq8FgzKVgAxm/NZ5ayUdBolVD4qBw80OrxyzH6XdEI6DDf+PyDOl/3u1+thIlGtui3ybQPno/2Ka8eyH5uXb0o/18v+wx\
+            YBV1gFgcbGxk7iqkA/7G388/oFJT8DDQwH7bOMWLCOj7MufadLUv+Yy8djLwXE+uNehq/J59O6XHf96fjPicHMIc+KlwlApH+G54E+sEJ8AueD82wVzpMgB/\
+            rB1DTKPjM1K76GSCXRH66Yb7Zeeo3e0htk0lqmTD3vg8dchcqIE9J1R4QTLhuveBr8Z/Ofhe3vJFTPIqqWxXTxMyGlR/ApQ+dVsNt2BLdkyDkjbI/tQRcICB\
+            3Fes7+n/A153/7rXVo2/Xc949/OUoa3RZ+w0g713+PPolhyI+7m+U1t5PGPDo1nSJmiqTipgf4pueEi1Pody/mhdIzruH7YqbhMqalK/jrywaaDhl8oc4VvM\
+            po6li9lPeyk0iXDNv3qH3wLDj4yJtZ9EcQou55cJHRVt+EqS2SmQ0vD4lUXEY3YqEc2sqVuKpw1dESSo6FxQtaPpU/7lETxQUBja5IXyz5R5b5OK1p8QfvaY\
+            UMjvd3tIRz3/vhfFbDE+QL8WodBQKOapdgypISP5Zck3lv+0lSVmy6rY/boOIj4XeSjsp8YzpEyYOJXXoGoPsyXdsf2auMI7XWTvbH+g/FU2Ju2mzfmo9G22\
+            IM8ckIPi0rn6vDlWRJtc+YKfKYEDDxRPkcjw6nlyNsc6jR0qvnu0v59nFouLPdBgfJAK2xzu6t+3cS38rNRKbQhfaf4Br6H9mvy/g2GxfKodQ2LeRD5bREVp\
+            FPz9fvEfUN7zIiYPAAA=
+            """),
+        ConsoleFile(
+            path: "js/passkey.js", digest: "0d766357b3f01b3e", length: 2336, gzip: """
+            H4sIAAAAAAACA51VUW/bNhB+96846GUSKlN726AgK7qswLJhadF0ewmK4iydZSYSqZF0XMPwf9+RlCzFWYNueQl9PPK+7+77qKIo4D1a+0B7C3oNbkPgCLsS\
+            tCKQFjqsCVZ7QAVSPUqHTmqV888arGyU5Sisje78ScWHxGIhu14bBwfAXsIx7iai4F/i3iYXi0WllXV8qSMLl5A6+uIyuPwJ/pTK/fjGGNwLfyhFp1dhVxjq\
+            W6woLZZFk0PyKsmm0OcQKpIsyyFl1OEq/i+qDZorXdMbl36fZRdDWX+fr7rartdkQvLKaUxndRXtZljGzNntt85I1YTkq6FI2MvEvZYqTRjLAvhvAnn36lOA\
+            uZwjvyti8PM8eBlCCeNdFDycjzyQldE7S+Y7C30cVQ7a+ImQMbxwG3RgkQe48yunodZigXavKlhvVeUnBsjn6rTDB2ZwCOCc2Q8r/2fIbQ2n7VA68GkpI/Ab\
+            R6jQVRtIQ7FsdsRtGBe8W91T5QQDYzmE1r31iTFddGQtNsTNO3AJtFqVkMw4QYOPBEqPzESSc15H9d7nMUJsUKrA1zEoJq1ZaAZqepQViQSOI8zFcWpYR92K\
+            k3YbVt4T4XpFr7WJ+vVaZ420LamGYhd9aEAS5S0W9CWoOYon3ER1UK1+IBXU4IXda+vSxCfplorTrYnnPZUvIZwKoAPYP5iTBTzVPDeagA9hLjYgs9xMTyJA\
+            XVEjOb6TbgPSnXCejb3ipjsawcbZRSqHibtvebtnRb9H41hcQ/uOTDPqYaA9XHPx5BZDtuclzdKj1tLQHIWPsmEjG8FQalJOYmvFAOsA/XbVyup34nHPtNiX\
+            vm11eYZLYUcsixvk4zD0mhWQT0zK+KqkpwALDx1Hxv4nin2a5KdSW9bgWMxr9yO/Dm9VxYY2aSYorNLYDyHrbMQwRPyPHGpp2bv7m/MdRnaqwzyZ5BW3gLlg\
+            Z0u4O4Db955P7MGS589ywbYpYfkDHD9Nh3HrH1cnK9/HW2qpimRC86VvamhgYujvreQSwUNh+WG+78yW0XrGf5GRa39d7Mnp3Ij4yAodxjy+C8807u2xlOqZ\
+            wg9R4zyUVnLlMjy46agSEaO/oMPfbt/dZDOS8zE9PTPbiq9NFhBejJa/HT9EwQwnN/2reb5mFE/nWqXf6JG52F9w/7lVcHdd5//PMQ25r9nlRfWb/vqZj16W\
+            wH+c/dBsP/gJ7zhBTzjLB5c9HaqP/crPcEvw+nXwXvja/hw+tv6DPUnj25QENS+fSWduHZ/LeR49MjM6Tz5tTPr6B8b2SZsgCQAA
             """),
         ConsoleFile(
             path: "js/predicate.js", digest: "9b3c74a98820ea2c", length: 10665, gzip: """
@@ -1426,76 +1458,82 @@ extension ConsoleFile {
             q/LkGYus5Z5MrjzKQJEOdzJNm4TX/tHiVEgniCB+edJGr31N5zyO78fT/BrhKvse35db98hmjmDuhSmmjHKX73+nN+CDigcAAA==
             """),
         ConsoleFile(
-            path: "js/shell.js", digest: "01bf398815909126", length: 19519, gzip: """
-            H4sIAAAAAAACA61c3XLjNpa+91OgmWyG3GbT3VOZG7m8qo67M8km6aTizu6FxlOGREhiTJEagrKjUnS791PzMHu/j7JPsucHAAGSsl0921WJJRI/Bwfn5zsH\
-            Bzo/Pxcf10osG7lRQjb1rspFCw+2cqX0ROhiVb0qqlRU8r5Yybao4fO2lAsFf2Sp2hY+5IUs65VORVtL3WohYYw7tdfZ2Vmx2dZNKw5CbotUaKU1jCCOMF+9\
-            EVF2Do+zX3V00TVcp6JY0Cy7NhW7qvjbTn37zuuS15teF6LVa0Hfe21WdSrWqgFq141aIvGNVl4fWHmrml4n3daN34i+99rIqgKmIT/mu7ZFwhd1rvD/230q\
-            loUqc17RV+b1tqnnpdoAN+4UMDBgx85w4wy25Ye3P383Ee+Yt/jkXPy4VRWw1zA8E7cwbKuqNl6UtVbJrdjIO+DEw1q2otCiqETRZuJn1e6ayjy+paa34kFq\
-            sZBlqXLxULTrC/FeL+QWRKDSD6rRwPhcLYtK5dmZ+o2WuoRV4v6b2eO2aEtaJ5GQAisWpdT6AwrSpYgiWNalOBwTcTgT8K8hKkSlHsRPsNpCqzhulK7Le5WI\
-            y38zrfAfMMWQceGewSy6FTQlCMOlk4s4omdR0m9Ky4SG8b0sd/0Z8B/PAC2owUXwDvZlA2vKaJDYG/vYn8a0hGHWccSMiRwrJh1HUhHJppCvSjlXyPT5PprY\
-            5aSirmimiYiZUEdAozb1PVIgDKtiJhseHMUxDYgmAu792Q1Br9ZK5rAdKTZZ/5FaFLmbHl/Qx8SX0zj6DRpGV0gXfGDCDD+SxG27kTyPRXm92BHt8zrfZ3IL\
-            IpvHZj1eM7tCva4ffqhzWcYjL2GLm/01fFuA4sXRTO7aegnj65somWb0yXY7wt8ja8lbfafFXC1Rd3W9Ue26qFZg1ED6F6itLbwULWhKJeZycQdq1O63Kr9F\
-            lZGiVb+13Hiz09wU34ImNzpQJhgX5KetYcWoZlZNpN5Xi05ZpL6LD8LoCo5NrIPBNqgkV8DFotohhwv9TlYrksilLDW2xnnBuqpWFiXYt54mxfJBFm1PG81+\
-            hOLOorqqYWi2UbEhIe3UHIXirqhALBwhUxAg+hQJkKWNLKqIiYJvejffFG1EbA+nKSow3DATc+2LL1Do6BnJnemOjIDvuJ+LerMFjcen9XIJD/UWNGSxVos7\
-            eESsMC1pv0Fsm50KJb+uaIJOfVZ1lhdaztG6XTJFGam5eHFpKCMF8ogPu3xV16WSVUxNvVaG9bAkkK4NrQjlq86dskWozcwdoEfdo9QbncbP2bahv+/UUu7K\
-            FjW7WIr4hTd9YtQM1zmm5ySgzNctUnBkuUqcpKQd78n9xLcf4bv4/ECPjyiyZv9vU2ZO8qQlkSTNWoAykyUxchRdSXB9Zc9A0KYl2N3fNqJp2kmc4K2EXUiB\
-            +9aEHANHclIaUfJgRtzNBq33o6qfKw2tYAX3Cn0iwRuwp2i3CcpM8Cm45XzHOjvfI7VsNBRZOpB91fxBAwraqKFDBB3/WL/DSer9CWUfUWNWl0M3fgrcvS+a\
-            uiKPgt6T8QbRmK1Ua22dkcLTpsUTBcs/oze8DZNgJuRi1C0/AlY7moDX3YZ5NvZa7rXHYWA4mM4l+HatoG+uL8QtiwxZ1VtHZrMDuHM7ZCEhx5gXAY3rijEE\
-            KP6CMacZF57yEyDyzWug7ssezBh1y4Es39JcqA4wyxFUoAFdn5g5kRVz9JYgbgBvm5akTbey3WnrQvVWVoHiOeUxpIHiGf3gB5k1zie9u2kH3MFvx84YR3/b\
-            FYrsbKiiA0f9rtCAqbTTxP4cVr+cewZ5es9tvtp/mwOOIuyOfnXUZ2vVfiw2ClByPD5Bt0X/Cjvz+rXnj3l3CWcyCEW10qq5B/kCML7THso0QA87vG+aGt1h\
-            rPADT4qfMtRCsuTR2zn0oXYRcp2laMatGiU1ysnU9NpA8AGBAfPRNtmofH+TLYsSwH9srH6S/VoXwFcRJVYYJywVbo0TFD5Uhw6o/8TREAU/eq1Uy4u/qjcb\
-            iVyZqz30NLEKNnI6Blr6sC4Wa9AgfCtkniO+KEqwVoTjESNVILgzp0agdK1RppvbHu8WdkZQC1Evf4IhJ2J2g9j1zOmbid3iUG3I0py2O9yoLDQq1szJY5Zl\
-            HHEZNsb4jbbrBX7KCv1NkecK+LqRW++tNV4TWnbmLc08WUFQthW//y6iP9ewDcj+/WZel+Y1hYmBVgBDLAhY1bGZ/MflNYvalEI/fryV7ToB1caQ0HuSoFtJ\
-            /ZUxK7q9Yn5ky1K2P+BqDuQT0KrDpLMoB+9e1lvUDNRKz6re8Oo9w8tMCBbgOFJRzMC88Lp0HIjmNep9uGJeH24b7jrq5IH9qSXfDhw4Gl51uGwrRBkLUPBu\
-            Fum9bhXCn6gsVmtaaS6bO7tGUO9Nf4tvP+LDCZpd/IB2l1cXvQVzIxvEEd4GA8AEG3tqc3lTaKAMDJOdMNg7NzM3LvQvH69489C2oy2jALmsIQqGphtFlt49\
-            h9bREyQC2FncnSbyEMyMZL4YkALGHpU77uM8RzxECNs9qFx1h7ANnK0m2e9Iu17LJqAK24aCgZmIGNdJPgZlJBmf6zu1n9eyybvRv1Hl1h/8rmtBE5ChGx/s\
-            ulhVoibYb1SazImHdjqSIUblljwo9Pxx54a9MY6L4xxnCkYjHUwdLCmHdUl26iJMKqDdet0PWLBdL6eAj4YphXrLGJhAxa4kTMHYgTqwQmJgzSMGIX9EW8k6\
-            9VjU5AdLIeoPAiczLWjpvOZ5eS5wBDCDynE6xHvuBbIdOunoJHWk5h7wA9drjEBPxPEf7eW6LnM0Kc/v+unx3jDGM5sp8kay/vRjQpDVnPymH4UNVsLsB3O2\
-            JX/5FnDBwzvq9iblb79sJ+LVG3GccQAHw95cDIbBII4GwaALBTArVbVCHzOckvDHeDA42pZWGsP/XzKdL3sz/EvwfXwMw6XBuyPgOK2IfLc8RsHvq1YxqqLR\
-            Z7K9+f9YDELcbsARgoIn3qb6OuNgDI5mRK1P3CB3x7tNbQ3QPhtO2iU5iWH9MUlYHuqG0JWXV8ja+vv6QTVXEufM9LYs2vj8L/rledIHlyFBvrFy+AkAJ0kr\
-            TZQBV5t9HOMXenr7+QEaMFw6Cv6CFhbCqpCKolqUO4h9uWsCZJXFQsWvU/Hl6x4ZsJDYmLfUSBN5chgbUwS5+o2mXqNp9O0e9zFmDwhj23J89fmBOoGXH2ww\
-            mx1NST0yVNdtAyFkTB1I9CTmMjAlWqBJYH3HDSO2HIcjIg7Elxk7lKQfpDluhW9cbmMJVqul4M6yMkmSHoN4r8GJv22BXIjuVMwLkZRWAC4vIGaShPqceAPQ\
-            CHgiYY8oedEb3HA+WwDmzxtVYd9pphfA5PLbqq3/o1APgKTmiDegewVYROle8q0T4b6qm2zBjJaQ2sluxtMtkQkMIhvsO4UgV9+LF8A6oiLMZtFV25TiO3Q3\
-            5J8hwNkTUDnhFm5SwMrn2Pxrknl+8KsQd0L873/9A/77O778gKkujJXQthT1TuOM0NatbWbMFLTFsxEehtwhZ40p0hz0Ibf4Pi9abv9eL7pUNz2Z4vePawq9\
-            YNX48HSQQ9EDHnf145vZ7QrU071GyNsFOjdJD9d44Cu2ypaXgaDiKCSnyHeebIbPOA9x43pxvsPTFHzYGm2ggzk2UBjhDmJfGhYa2dHu5nnXk1L/OFruJ0BY\
-            XUBYEGQV+u0SBvyzzWNfdCJUV7BI641ZjtDxGM+zABGC9xjv8YONauV3SAj4IOecQhvHruou8g31U96IXTUCcXMcaaICmOWFy470Th54k2Y1yNhNBPGSC5/7\
-            ama0yq3t8aV1D2TZBt9zpvsnXoXK8c3ziHMEQY8XI+tMAko7GlvZwHs+8tKtgaG8wWBuJKY+cEJQD3P0o0CBMGENc3Y7ZEZBtMoZGgJ2CFGH81pJ8TdvKD2h\
-            76UEyaWwqljlnbdE443CTTLh5KW38aycn5gcMJt7EjKtohNL4Ry1fTFIpR2Gy0Ytf/On16+fnHMKcxrTzE1PNTwPiGNusu7DpKdECw99xCyXrXzFbW+iHkP5\
-            cR8oPQcRcs/wFK9TniNnD01y7WssTzg7Y6qJKAqVzJkUH2e6Eyo5JywBT169YT/G/Sp5z93gA/UaiYC032Eum9EMcgQv/HZcPDHakl5xW0d9c4d43trXYsMn\
-            xrpZEBa5RziT6Xt8ClZhQlnwhyJv1/Dxj3h6u1aYdOFvPHKAWolXzlEjsiMiAm8gAyL1XYFRPioAfPvM8LFDYM85xcJObi8pmQE+GMY1p01oMKIkoAFPpcl1\
-            d4S09TYaOdYOqZ03FFgacklro3UNXEZwSOyNBxAw+iAXDbQYHnRxot4/m3RP7IS4Ia/4qQAl2UXpuOSMBeEmnj2Bgr2oPNJFrk5wHS37DzCx9Sa7BkBi+5FN\
-            7WqISR0BCdtgygQQdwgqR7SIPi9Apj+FOWiDhwyxSRq3GuMwOxo0gNjFOhruFHdNhiwLsIgFnMkj5yJesspHV2QtfYHy9xcUTb2qq3L/+JELZScRIqoNbloF\
-            TpI+P9KlS3L5qTGT60pC1ZBGGDwV5Qdk5+gzchLsWMpn0TWD4AMfUG07mwiuTdOZ3jFJ/RPj6EMNyHoJNriQrakBEm+321JlUZALRr3uHx1RZUejKAl0ZWIW\
-            Y2R8G0gEmGMlO3/wzpZONZ486aaTJgisUJi2NYBVMqK9kMTpBfhx+GhNHlGS0YDfY1jd1qtVqVjsX2EfqragHhdeh57ry1hLpmNBn1Ow1EWvPF6PQCcXvbgJ\
-            4nFyu49k0s2pWy/RTR1n/CcjL/fjMvYbGYj3UrzBvBC347yQTbZYpsddRn4wwPHWNOYDtUdbku9yp2LZn/xT4o+mkFDUSz51p/MlDcIGsBCPpL2TeDx+BUDB\
-            J17QXnaRY+adW3WHG71IFHaHgGEDcUGX7JZ6HR6aU8MuCw24j58gwsPYvIGlNDnW4Jk1vAOXWgHX1INAu4CFP5WpsGspea/FGmvp1njMnoNG11w9RGecZqUQ\
-            OqmtpkfkIjOKlNBZV18Rxoiii9CJw+P4ny8UsAeC9vDKteyfZ/nNjcmAtv9+/eOHTJOAF8t9PBsnIA1OMr0NshKHMNENCv7IrjuMCDxumMY9q2M/mFPrDFEp\
-            6EQWlDIIf2f9NxPicbdKPAfTfnvtMl4umsA23hq6oTFUpAG6HJt7CdrHr3aVXhfL1ntz4RAZOlsRjDfz7T/70cD+kyT1KxB8q0mI68oOGSXW0VLsNfDsHMzR\
-            GJTAnPjSBV6bpDkAIc87XgyiQBp55LBx6NuZY7QBxHSDjV160VHJh60p/U2Sntvsg29vYt0dmtCp8hCyvO8aEy+fcZZrZcVC1JDJHTx9jGUBeyZkBdFVmiVQ\
-            /tVgRUZ9EbehGNfj69SgPL9ex8udp65Tr9An+sn7Clx4563Zsfem59ZQVT+4evDYUBaaK8ThVErnh+phzoxMLtJkB5jCo4ZWM7XPfJWljaN8Y5ZlaI+vwXTx\
-            8GHirSseSGyWDZWO4BIPwh24CaXqujpAqjng8jqulT2aTqGs8fnfMRWPZQV5MFyiG/bxkgiXYGc9PyVVn5C8GIpRuAdmv6aYAV6dkiN3GOmVbVDKZSr6uc6T\
-            gkhWydVvJH5ONPEkzjOWJ0uWLLjF2iOT6EJ2uFP+W4r6HGzx32amb5eQ99MNPyMk0JzPpOIbELpqV5YXpviNvH7bAze//Pz9HzRiyRURe9YrBKZz/kL/sgW/\
-            pWyex0+DPp2sey7UeVaqzO18h3/C7o/XAtlkmi/TTh7xWQ9o+RkiqgmzrPNwHkUh0I2xYGW5ioCQIFWAIovKVE3hox3sLTTLuuN+yxYTpsS96gOrMt3iU8MI\
-            CgMMjiE98hIMT6Z7B4v2uYcAPnCWvdY9V8BvQ+fpbxBEgRWozX4EqA1X5U0yGNc+wkMlH7M5YYXtJC2YZt2cIDjui31PJyTTbEe9/A3v3pqXsaoa2DvmV2re\
-            m2xIiRjqMUYbWrrmmcQyQCuZ5jXTQunsadYh3KCsCX3JTcBT/TWW+aPYs9pfWsUP4TTPi1YB3BAVIV65pwEdVFRgGZV6fdnuTWh0e63ExbNsGzpcTNFA99Xz\
-            vSeUl8ypUf4pG1d0qhD1C70DnSEb38PXts/Mluo+KThDQAGS4CMKl3g7WWL5P/8tojD6KICjo6lUfEPIzN6bin0ngXmKlHqbh5SQ5DPUj/W2K/whU8sOtxNQ\
-            HAH7pqMwcrNt9+7+zBtOh/WSzGmPt2G2JTTST+U3bYptPMEZfcOm6FEVaZv9INm/gW2hDeZ7I6SNZS3z/tmYp1eYnZIlqxdeTPAn8tk2KGfayLybiSe2R1pg\
-            ZoBxjWF3aAfGLcATROFcA0V3JyGd6RGXTBboQafSRwE7A5tma4wPwaxeufFlv9z499/FJ3DKl6Eg5TUUKFuyYO4LGgp7fHnBJOKVw4R4D+qV0TPTvu+hXlgT\
-            hz765ALoLWmQ0X/doTCueDBADBAKLqufPIMVugtaB2FOC65JGd2tD5dh+U/07ab2GRCGNnkh2bSUCCrgD6CAVMiKTe01kcqQQGGhMyUvizalUoEHvJlAFQg1\
-            XdDC2n3F43h5pJNyN1oPPUwa/XN+3AfHIWRDTCYC/w2xTueeKVxQFW73Lz9/e1VvtgCVYBdujD09j8Js18Gv2zWLNbd3ecMnQyHG5GhnwyfPMPuph+wA2hnG\
-            k0hYGLcuEAnteYsccub0GW5Mdw1rImLqGSYdiBUBNEueMasRm1zgS7yngiZhQrdV3D0EjxBZNkrm+8wzrOZ+kEeSWYkFltcoXjEalJRO6p5BbqPQ7LpaZqr/\
-            5bfH7n5NF2LYm0p0NQDwRq/cn0dzJ4qmnPjsxHVEXKBLEulBipFq+4/OcuPtbFmWcdRlyez5gfck8XPVXj4N8S4OGPj3T0ljkt2iCjm8cdSruXfW2c/APQq7\
-            caTZ65spG3aERVE/STUKvYxOcV2xHy5e8yV5v1gKnnxbUconcCzPga7Ch5y9HPEoYOPzJBB5AFMMtz4pczoYf/SYxz917w6naP0WIvXxk3n9aoHnb6bNI6fe\
-            3W2q/un3l1/6p9/wzZ4qsUN157zWEfp5T9oGdGuhOw1yOu5wDM9y7N0/HAhvBEpThW/u1q/qOsdEqUrJnKxluUQHBeFrk4FHU0CFf8tph4WVXL4PURo6tkpN\
-            fPrQpGNlQkh+d5o3LFbE00emCRmsefQ5loZhLFxZwyfILtKpHrvcfl6CTyCdKeg0f1tjHZAh5px2EQ8tk4wgk61dOQbqjxVaqHBRaBVsUgNfoXDbl52ajNPW\
-            ysajbLst93ycNjzyGjkv280B/hdzFXcdexeZKqzEOP/rZ0hHUV3Gs79+cfMyOc/Ub2oxmlmhWwQQfxivjX6nLLvzHrojzpYauahJNPBWOXbhS5ItCc2EUI1B\
-            5G1dZx5Z0NhZcy9CeTqNOpYQ4tBwaoD++M4RbzVna81PM5DVn6EQIHcjlmKUx77/uOmPMT6FCXDDsATNOu5Bv3joCQ/rFohLIxP+0hb00XV+zv4BPA8yN73i\
-            I699IK5hGHPAmkeCYHO1wst2gWcc0Q9jGNv6TgFyylUfqNF6Z29ukqB2d6g+YeHauB4RSb1WeCXYL6XiGOjwWJvxwbtVkgC4RXKTIBN2fCKQ8pScNA5rHClo\
-            4Vu1VKLy5es3wtzT9LHxozGuV+s0Jl1BzheXZNeEUpqA/0+eEwGO5mS7fMPJ2Gw8PfgiUE7kRPiAgPVnWKn3HJQZJiV5dRb++cc1nt00F+UOz8MH1BrLF/Ev\
-            jWkZUVfvq7xnpZ6Xw37cH4RaOWaBPWk6CL7iO2FXaH9cCE/jMcWQZ3jmRzd8Jx1GIk+OWTuUxUl3ow5Tg0rzD4KY4vcLe32Z8hY2+2whARhwVS5TDj69nxmp\
-            gYAKoYEXbcIuIsoLJMzlF6bjCYaQbV0hhiMAkECJV/k/P5hhzAVnd+OZazOC68vSxHS9+4VMnwe9+rcH8RqDf4HQFpBPI9Sk41+qzw/mB6JArzEZ/3YFgkTP\
-            DXGg7Is7j7TE/P4GOv08f4/5ASzWUeBW4ojaYCF8d/xsWUjny2wocDBTTU0LR00YjrWrcD+AU436Vdm05KmBWaDGB0Ih5HNxV6J/cCjAlPGTs5/jEYYLLVtT\
-            KoI/uIQJXsWywZd/GspsaT7xAAEbr8N9iyFYvwQdz3CCO04oUB2WOc9aLOMOVSixiMorFSaLwb81cnYcXbi5SEflfN+RY3Kj/B8xZ+lHP0wAAA==
+            path: "js/shell.js", digest: "aae9060bf96f596e", length: 21222, gzip: """
+            H4sIAAAAAAACA61cW3PbRpZ+169oI9kMsKYgeyrzQpVW5cjOxOPEdkXObm1xNKUm0SQRgQAHDUphKXzd9639Mfu+P2V/yZ5LX0GQVnnWVYlIoC+nT5/Ld06f\
+            5tnZmfi0VGLeypUSsm02dSE6eLCWC6XHQpeL+rSsR6KW9+VCdmUDn9eVnCn4IyvVdfChKGXVLPRIdI3UnRYSxrhTW52fnJSrddN24lHIdTkSWmkNI4gdzNes\
+            RJKfweP8V52c+4bLkShnNMumG4lNXf59o96+DroUzarXhWgNWtD3XptFMxJL1QK1y1bNkfhWq6APrLxTba+T7po2bETfe21kXQPTkB/TTdch4bOmUPj/9XYk\
+            5qWqCl7Rd+b1um2mlVoBN+4UMDBix8Zw4wS25adXP78bi9fMW3xyJj6sVQ3sNQzPxS0M26m6S2dVo1V2K1byDjjxsJSdKLUoa1F2ufhZdZu2No9vqemteJBa\
+            zGRVqUI8lN3yXLzRM7kGEaj1g2o1ML5Q87JWRX6ifqOlzmGVuP9m9rQru4rWSSSMgBWzSmr9HgXpQiQJLOtCPO4y8Xgi4F9LVIhaPYiPsNpSqzRtlW6qe5WJ\
+            i38xrfAfMMWQce6ewSy6EzQlCMOFk4s0oWdJ1m9Ky4SG6b2sNv0Z8B/PAC2owXn0DvZlBWvKaZA0GHvXn8a0hGGWacKMSRwrxp4jI5HItpSnlZwqZPp0m4zt\
+            ckaiqWmmsUiZUEdAq1bNPVIgDKtSJhse7MRuFBFNBNyHsxuCTpdKFrAdI2yy/CO1KAs3Pb6gj1kop2nyGzRMrpAu+MCEGX5kmdt2I3kBi4pmtiHap02xzeUa\
+            RLZIzXqCZnaFetk8/NQUskoHXsIWt9tr+DYDxUuTidx0zRzG1zdJdpnTJ9ttB393rCWv9J0WUzVH3dXNSnXLsl6AUQPpn6G2dvBSdKAptZjK2R2oUbddq+IW\
+            VUaKTv3WcePVRnNTfAua3OpImWBckJ+ugRWjmlk1kXpbz7yySH2XPgqjKzg2sQ4GW6GSXAEXy3qDHC71a1kvSCLnstLYGucF66o6WVZg33qalMoHWXY9bTT7\
+            EYs7i+qigaHZRqWGhJFXcxSKu7IGsXCEXIIA0adEgCytZFknTBR805vpquwSYns8TVmD4YaZmGvffINCR89I7kx3ZAR8x/2cNas1aDw+beZzeKjXoCGzpZrd\
+            wSNihWlJ+w1i225ULPlNTRN49Vk0eVFqOUXrdsEU5aTm4tmFoYwUKCA+7vJd01RK1ik1DVoZ1sOSQLpWtCKUr6ZwypagNjN3gB51j1JvdBo/5+uW/r5Wc7mp\
+            OtTsci7SZ8H0mVEzXOeQnpOAMl/XSMGO5SpzkjLyvCf3k95+gu/i60d6vEORNft/O2LmZJ+1JJKkWQtQZrIkRo6SKwmur+oZCNq0DLuH20Y0XXqJE7yVsAsj\
+            4L41IbvIkRyURpQ8mBF3s0XrfVT1C6WhFazgXqFPJHgD9hTtNkGZMT4Ft1xsWGenW6SWjYYiSweyr9o/aEBBK7XvEEHHPzWvcZJme0DZB9SY1eXRjz8C7t6X\
+            bVOTR0HvyXiDaMwXqrO2zkjhYdMSiILln9Eb3oZxNBNyMfHLT4DVjibgtd+wwMZey60OOAwMB9M5B9+uFfQt9Lm4ZZEhq3rryGw3AHdu91lIyDHlRUDjpmYM\
+            AYo/Y8xpxoWn/ASIfPkCqPu2BzMG3XIky7c0F6oDzLIDFWhB18dmTmTFFL0liBvA27YjadOd7DbaulC9lnWkeE55DGmgeEY/+EFujfNB727aAXfw284b4+Tv\
+            m1KRnY1VdM9Rvy41YCrtNLE/h9Uv555Bnt5wm++2bwvAUYTd0a8O+mytuk/lSgFKTocn8Fv0z7AzL14E/ph3l3Amg1BUK63ae5AvAOMbHaBMA/Sww5u2bdAd\
+            pgo/8KT4KUctJEuevJpCH2qXINdZiibcqlVSo5xcml4rCD4gMGA+2iYrVWxv8nlZAfhPjdXP8l+bEvgqkswK45ilwq1xjMKH6uCB+keOhij40UulOl78VbNa\
+            SeTKVG2hp4lVsJHTMdDSh2U5W4IG4VshiwLxRVmBtSIcjxipBsGdODUCpeuMMt3c9ng3szOCWohm/hGGHIvJDWLXE6dvJnZLY7UhS3PY7nCjqtSoWBMnj3me\
+            c8Rl2JjiN9quZ/gpL/UPZVEo4OtKroO31niNadl5sDTzZAFB2Vr8/rtI/tzANiD7t6tpU5nXFCZGWgEMsSBg0aRm8g/zaxa1Swr9+PFadssMVBtDwuBJhm5l\
+            FK6MWeH3ivmRzyvZ/YSreSSfgFYdJp0kBXj3qlmjZqBWBlb1hlcfGF5mQrQAx5GaYgbmRdDFcyCZNqj38Yp5fbhtuOuok4/sTy35duDI0fCq42VbIcpZgKJ3\
+            k0RvdacQ/iRVuVjSSgvZ3tk1gnqv+lt8+wkfjtHs4ge0u7y65BWYG9kijgg2GAAm2NhDm8ubQgPlYJjshNHeuZm5cal/+XTFm4e2HW0ZBchVA1EwNF0psvTu\
+            ObROPkMigJ3Z3WEiH6OZkcxne6SAsUflTvs4zxEPEcJ6CypX3yFsA2erSfY9addL2UZUYdtYMDATkeI6ycegjGTDc71T22kj28KP/oOq1uHgd74FTUCGbniw\
+            63JRi4Zgv1FpMicB2vEkQ4zKLXlQ6Plh44a9MY6L4xxnCgYjHUwdzCmHdUF26jxOKqDdetEPWLBdL6eAj/ZTCs2aMTCBik1FmIKxA3VghcTAmkeMQv6EtpJ1\
+            6ljUFAZLMeqPAiczLWjptOF5eS5wBDCDKnA6xHvuBbIdOunkIHWk5gHwA9drjEBPxPEf7eWyqQo0KU/v+uXx3n6MZzZTFK1k/enHhCCrBfnNMArbWwmzH8zZ\
+            mvzlK8AFD6+p28sRf/tlPRanL8VuwgEcDHtzvjcMBnE0CAZdKIB5peoF+pj9KQl/DAeDg21ppSn8/znT+bw3wz9F34fHMFzae7cDHKcVke+Wxyj4Td0pRlU0\
+            +kR2N/8fi0GI6wccICh6EmxqqDMOxuBoRtT6xO3l7ni3qa0B2if7k/okJzGsPyYJy0PTEroK8gp51/zYPKj2SuKcuV5XZZee/VU/P8v64DImKDRWDj8B4CRp\
+            pYly4Gq7TVP8Qk9vv36EBgyXdoK/oIWFsCqmoqxn1QZiX+6aAVlVOVPpi5H49kWPDFhIaszbyEgTeXIYG1MEhfqNpl6iaQztHvcxZg8IY9uyO/36kTqBl9/b\
+            YDY7mpJ6ZKiuuxZCyJQ6kOhJzGVgSrREk8D6jhtGbNntj4g4EF/m7FCyfpDmuBW/cbmNOVitjoI7y8osy3oM4r0GJ/6qA3IhulMpL0RSWgG4PIOYSRLqc+IN\
+            QCPiiYQ9ouRFb3DD+XwGmL9oVY19L3M9AyZXb+uu+ddSPQCSmiLegO41YBGle8k3L8J9VTfZggktYWQnuxlOtyQmMEhssO8Uglx9L14A64iKMJkkV11biXfo\
+            bsg/Q4CzJaBywC3cjAArn2Hz70nm+cGvQtwJ8b//8V/w33/iy/eY6sJYCW1L2Ww0zght3domxkxBWzwb4WHIHXLWmCLNvT7kFt8UZcft3+iZT3XTk0v8/mlJ\
+            oResGh8eDnIoesDjrn58M7ldgHq61wh5faBzk/VwTQC+UqtsRRUJKo5Ccop858km+IzzEDeuF+c7Ak3Bh53RBjqYYwOFEe5e7EvDQiM72t208D0p9Y+jFWEC\
+            hNUFhAVBVqlfzWHAP9s89rkXoaaGRVpvzHKEjsd4nhmIELzHeI8frFQn3yEh4IOcc4ptHLuquyQ01J/zRuyqEYib40gTFcAsz1x2pHfywJs0aUDGbhKIl1z4\
+            3Fczo1VubceX5h/Iqou+F0z3R16FKvDN04hzBEGPZwPrzCJKPY2dbOE9H3npzsBQ3mAwNxJTHzghqIc5+lGgQJiwhjn9DplREK1yhoaAHULU/XmtpISbty89\
+            se+lBMmFsKpYF95bovFG4SaZcPLS23hWzi9MDpjNPQiZFsmBpXCO2r7YS6U97i8btfzln168+OyclzCnMc3c9FDDs4g45ibrPkx6SLTw0EdMCtnJU257k/QY\
+            yo/7QOkpiJB7xqd4Xnl2nD00ybXvsTzh5ISpJqIoVDJnUnyc6U6o5JSwBDw5fcl+jPvV8p67wQfqNRAB6bDDVLaDGeQEXoTtuHhisCW94raO+vYO8by1r+WK\
+            T4x1OyMsco9wJtf3+BSswpiy4A9l0S3h4x/x9HapMOnC33jkCLUSr5yjRmRHRETeQEZE6rsSo3xUAPj2leGjR2BPOcXCTm4vKZkBPhjGNadNaDCSLKIBT6XJ\
+            dXtCumadDBxrx9ROWwosDbmktcmyAS4jOCT2pnsQMHkvZy202D/o4kR9eDbpntgJcUNO+akAJdkko2HJGQrCTTx7AAUHUXmiy0Id4Dpa9p9gYutNNi2AxO4T\
+            m9rFPiZ1BGRsgykTQNwhqJzQIvq8AJn+EuagDd5niE3SuNUYh+lp0ABiZ8tkf6e4a7bPsgiLWMCZHTkXCZJVIboiaxkKVLi/oGjqtKmr7fEjF8pOIkRUK9y0\
+            GpwkfT7SxSe5wtSYyXVlsWpIIwyBivIDsnP0GTkJdmzEZ9ENg+BHPqBae5sIrk3Tmd4uG4Unxsn7BpD1HGxwKTtTAyRerdeVypMoF4x63T86osqOVlES6MrE\
+            LMbIhDaQCDDHSnb+6J0tnWoDedKtlyYIrFCY1g2AVTKivZDE6QX4cfhoTR5RktOAP2JY3TWLRaVY7E+xD1VbUI/zoEPP9eWsJZdDQZ9TsJGLXnm8HoFOLnpx\
+            E8Tj5HaPZNLNqVsv0U0dJ/wnJy/3YZ6GjQzEey5eYl6I23FeyCZbLNNTn5HfG2B3axrzgdrRluS73KlY/qfwlPiTKSQUzZxP3el8SYOwASzEI+ngJB6PXwFQ\
+            8IkXtJc+csyDcyt/uNGLRGF3CBi2EBf4ZLfUy/jQnBr6LDTgPn6CCA9j8xaW0hZYg2fW8Bpcag1cUw8C7QIW/tSmwq6j5L0WS6ylW+IxewEa3XD1EJ1xmpVC\
+            6KTWmh6Ri8wpUkJnXX9HGCNJzmMnDo/Tf7xQwB4I2sMr17J/nhU2NyYD2v7l+sP7XJOAl/NtOhkmYBSdZAYbZCUOYaIbFPyRXXccEQTcMI17Vsd+MKfWOaJS\
+            0Ik8KmUQ4c6Gb8bEY79KPAfTYXvtMl4umsA2wRr80Bgq0gA+x+Zegvbxq02tl+W8C96cO0SGzlZE401C+89+NLL/JEn9CoTQahLiurJDJpl1tBR77Xl2DuZo\
+            DEpgjkPpAq9N0hyBkKcdL0ZRII08cNi479uZY7QBxHSDjV160VHJh60j+ptlPbfZB9/BxNofmtCp8j5keeMbEy+fcJZrZcVC1JjJHp4eY1nEnjFZQXSVZgmU\
+            fzVYkVFfwm0oxg34emlQXlivE+TOR65Tr9An+Rh8BS68Dtbs2HvTc2uoqu9dPXhqKIvNFeJwKqULQ/U4Z0YmF2myA1zCo5ZWc2mfhSpLG0f5xjzP0R5fg+ni\
+            4ePEmy8eyGyWDZWO4BIPwh24CaXqfB0g1RxweR3Xyu5Mp1jW+PxvNxLHsoI8GC7RDXu8JMIl2FnPD0nVFyQv9sUo3gOzX5eYAV4ckiN3GBmUbVDK5VL0c50H\
+            BZGskqvfyMKcaBZIXGAsD5YsWXCLtUcm0YXscKf8txT1OdgSvs1NX5+QD9MNPyMk0JzPpOIbELp6U1XnpviNvH7XAze//PzjHzRiyQURe9IrBKZz/lL/sga/\
+            pWyeJ0yDfj5Z91So86RUmdt5j3/i7sdrgWwyLZRpJ4/4rAe0wgwR1YRZ1gU4j6IQ6MZYsLZcRUBIkCpCkWVtqqbw0Qb2Fprl/rjfssWEKWmv+sCqjF/8yDCC\
+            wgCDY0iPggTDZ9O9e4sOuYcAPnKWvdY9V8BvY+cZbhBEgTWozXYAqO2vKphkb1z7CA+VQszmhBW2k7TgMvdzguC4L/Y9nZBc5hvqFW64f2tepqpuYe+YXyPz\
+            3mRDKsRQxxhtaPHNc4llgFYyzWumhdLZl7lHuFFZE/qSm4in+nss80exZ7W/sIofw2meF60CuCEqQrxyTyM6qKjAMmoU9GW7N6bR7bUSF8+ybfC4mKIB/zXw\
+            vQeUl8ypUf5LNq7oVCHqF3oDOkM2voevbZ+JLdX9rODsAwqQhBBRuMTbwRLL//lvkcTRRwkcHUyl4htCZvbeVBo6CcxTjKi3eUgJST5D/dSsfeEPmVp2uF5A\
+            cQTsOxqEkat1t3X3Z15yOqyXZB71eBtnW2Ij/bn8pk2xDSc4kx/YFB1Vka7d7iX7V7AttMF8b4S0sWpk0T8bC/QKs1OyYvXCiwnhRCHb9sqZVrLwM/HE9kgL\
+            zAwwrjXsju3AsAX4DFE4156iu5MQb3rEBZMFeuBVeidgZ2DTbI3xYzRrUG580S83/v138QWcCmUoSnntC5QtWTD3BQ2FPb48YxLxymFGvAf1yumZad/3UM+s\
+            iUMffXAB9JY0yOi/9iiMKx4MEAOEgsvqJ89ghe6C1qMwpwXXpIzu1ofLsPwb+nZT+wwIQ5u8kGw7SgSV8AdQwEjImk3tNZHKkEBhoTMlL8tuRKUCD3gzgSoQ\
+            GrqghbX7iscJ8kgH5W6wHno/afSP+fEQHMeQDTGZiPw3xDrePVO4oGrc7l9+fnvVrNYAlWAXbow9PUvibNdjWLdrFmtu7/KGj/eFGJOj3oaPn2D2RwGyA2hn\
+            GE8iYWHcskQktOUtcsiZ02e4Mf4a1lik1DNOOhArImiWPWFWIzaFwJd4TwVNwphuq7h7CAEhsmqVLLZ5YFjN/aCAJLMSCyyvUbxSNCgjOql7ArmtQrPrapmp\
+            /pff7vz9Gh9i2JtKdDUA8Eav3J9HcyeKppz45MB1RFygSxLpvRQj1fbvnOXG29myqtLEZ8ns+UHwJAtz1UE+DfEuDhj59y9JY5Ldogo5vHHUq7l31jnMwB2F\
+            3TjS5MXNJRt2hEVJP0k1CL2MTnFdcRguXvMl+bBYCp68rSnlEzmWp0BXEULOXo54ELDxeRKIPIAphltflDm14zPtV7ItmHb0BbEP8qKcfNxMq3L2Tm2vWkUo\
+            V1YJhWbgzJoH6gpO7k5t7TGYpZVstrRvsejJfNQmfcJfcqYm7WX63DHWh5ZQs72oh+4Pr+9JUzJvLsIvmqbArKYake4vZTVHbwKxZpuD+1Gtiq4kbbAKkmvt\
+            IaRCL1SrcZhERfuLZQSYXTCzhohvoLIQjwqZJlyQ5tGnWMeFgWttrZQgI5Yn/YOkYE/wcoY5c7NSdfxgLqyT8MeJJLEW1PYRr3l9OsMTU9PmSJ2Cv//Wr1f4\
+            9tuwXgG+2XNAhkDuZD7koltdFl4hM+eztKNTtSjpdxDs70nQjhuRCQ+LItEzYQ11ju0e4dIo6Igj7fDmtBmFzWraKyqPLxHHVT8xJCd8iqWL5hY3UWU+809L\
+            pPRDFrykX3WyV5HKbQHdtFFlzWFA66pBcLVHYOXuwHKCeqzwgqKRrfCKyCn9jIivT7UVqPgbHDT7zcAJYe0vwYHzoK8N/UpFCVYKISndfwFFVXJlfuci2POe\
+            m6M+FHKRDe6auwFtcfbzrWvdN6FDcRRe+V5NQW29nzy+cblZgSEjKATzWh3atH9vNkK2yi0ceJDwsQ84jXphmjERfEY1EnST21S7VpjyNK/x2y6/3Y853Wyv\
+            LBONZdrC7DAU/SJJ3eCh54j1C9DqAp02fEJUTDd+P759j9Aa+rSiUGASsHwgnqtn/3+CnYvsvtGkyPofuqYBWrKpgwjW+AjYLwRhffb6qz/yXv0ItnfoToKR\
+            TRo5frvzBX+HVGrPzZ/72rUg1EA1f8TyWULzvAh3YZmhCv0QBSKVJIZTKET42FcyxllifEcDBofuRjfI21A2ldOmsgCrqt1lU0qqGs+J+Vawqz6fWuF9XWtd\
+            MV4vArMa8NOs4TOY2KU/EBcT6HpuS3Bp3Zyvh4A6yrXyivpZdK6XcTN7nLpusGrV+JEz8mBYYpPltHm20nI3yN0e00Pm4iqyEBjxOd4gbWyLLWXrdbXl4o/9\
+            Ao2B6o7NVM/acqpS37F37bbGusGzv32FdJT1RTr52zc3z7OzXP2mZkfOAbwt5O7++xOGoDyw6xDKvjF5saEtVD80DXpPXt4cz1rRHT1QaRMTo9+vKl9NQb/A\
+            wt4C59aE5fA3W7AL/wRBRyhvTDkDk+/qmiYPuAGNXawU5P8+f0g5dNzCiddLk0YbljTileazUPPDRxRTTVBoURoShp0IffrR2U1/jOEpdkPOCncOZaYPAQ5a\
+            wxCOHFAogyLJ0I7FwGbjhLjN3ngG5McwhbJzj8faDCukJ5CY5+jjJsk+knmS+Sbtwup7Sqfx7z1Q8eS3L14K8wsCYdbmqBwHVbhDOxOdRuKS7JpwhzOITLOn\
+            5CYHTwt9JvwgvBs+uHoWCTZyIn5AKZ+vsIb8KfmP+LjMIFWTmAhdY2AjzRXux6dFrtQaITb+pTEtI5r6TV30NPxpp6vHbX/spYdMZSBNj4J/fGLMcZ91pFgn\
+            xs4Uq1HotyfGPnonkIXnSSiLY3/XGw+twKHT3OZa1rmNijhyMQ7exr9g/FQ1H3GIHfwAVgME1BgHB74cdhEhayRhLvN9OZz6jtnmSwQdARD2VvgjM18/mmHM\
+            T2+43+LgqsHohzWkyTb2br4zfUGI2b/Xjhfswqvt9mrTZYKatPtr/fWj+elC0Gs8Jn61AEGi54Y4UPbZXUBaZn4ZCh18UbzBzDWWkSowyWlCbTBb4QujLAup\
+            8okNBQ5m7vnQwlET9sfa1LgfwKlW/arsgdmhgVmghgdCIeSKLXd57NF5UHPBjBzlFOGgS3p2pogRgyxMoiiWDb6W2tKZi+azeBCw4RsirzA52L8chdUF0e1b\
+            FCgAHikDl98DPHFxlnd42yjWpywOa905jvlJrJPdIBfMfW+qOn9HcNmN8n+mMcC05lIAAA==
             """),
         ConsoleFile(
             path: "js/snippets.js", digest: "20a51a54199d53dc", length: 5750, gzip: """

@@ -90,19 +90,11 @@ extension SignInPage {
         _ request: HTTPRequest
     ) async throws -> PasskeyEntry {
         guard let party = relyingParty(request) else { throw ServerError.passkeyRefused(.origin) }
-        let made: PasskeyRule.Made
-        do {
-            made = try PasskeyRule.made(
-                PasskeyClientData(json: fields["client"].flatMap { Base64URL.decode($0) } ?? []),
-                attestation: fields["attestation"].flatMap { Base64URL.decode($0) } ?? [],
-                for: party.question(consent.challenge))
-        } catch {
-            throw ServerError.passkeyRefused(error)
-        }
         WorkMeter.current?.add(rows: Limits.signatureCost)
-        guard let key = try? P256.PublicKey(x: made.x, y: made.y).pem() else {
-            throw ServerError.passkeyRefused(.algorithm)
-        }
+        let (made, key) = try NewPasskey.read(
+            client: fields["client"].flatMap { Base64URL.decode($0) } ?? [],
+            attestation: fields["attestation"].flatMap { Base64URL.decode($0) } ?? [],
+            for: party.question(consent.challenge))
         let name = String((fields["name"] ?? "").onOneLine.prefix(Limits.passkeyNameCharacters))
             .trimmed
         return try await accounts.cloud.registry.addPasskey(

@@ -49,6 +49,19 @@ import Testing
         }
     }
 
+    @Test func `a person of the team is invited by a link, gets another role and goes, by commands`() async throws {
+        try await RunningServer.with { server in
+            let administrator = Administrator(server: server)
+            let made = try await administrator.run(["team", "add", "ada", "--role", "viewer"])
+            #expect(made.status == 0 && made.line.contains(/^http:\S+\/console\/#invitation=[0-9a-f]{64}$/), "\(made.line)")
+            #expect(try await administrator.run(["team", "add", "ada", "--role", "viewer"]).status == 1)
+            #expect(try await administrator.run(["team", "role", "ada", "--role", "admin"]).line == "admin ada")
+            #expect(try await administrator.run(["team", "list"]).line.contains(/^admin \S+ invited ada$/))
+            #expect(try await administrator.run(["team", "remove", "ada"]).status == 0)
+            #expect(try await administrator.run(["team", "list"]).output.isEmpty)
+        }
+    }
+
     @Test(
         arguments: [
             ([:], false), (["DISPLAY": ":0"], true), (["WAYLAND_DISPLAY": "wayland-0"], true), (["DISPLAY": ""], false),

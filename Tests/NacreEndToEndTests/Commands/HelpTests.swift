@@ -37,6 +37,8 @@ struct HelpTests {
             "since until status code refused container environment database zone user operation client slower-than request limit "
                 + "server-lines level format data server token-file"), Documented("why", "data server token-file json"),
         Documented("console", "role name no-open sign-out-all data server token-file json"),
+        Documented("team add", "role data server token-file json"), Documented("team list", "data server token-file json"),
+        Documented("team role", "role data server token-file json"), Documented("team remove", "data server token-file json"),
         Documented("completions", ""), Documented("manual", "format"),
         Documented("backup create", "bandwidth data server token-file json"),
         Documented("mail show", "data server token-file json"), Documented("mail test", "data server token-file json"),

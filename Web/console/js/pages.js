@@ -30,6 +30,7 @@ export const pages = [
     { path: "alerts", title: "Alerts", group: "Server", icon: "triangle-alert", keys: "a", isOfServer: true, load: () => import("./pages/alerts.js") },
     { path: "backups", title: "Backups", group: "Server", icon: "archive", keys: "b", isOfServer: true, load: () => import("./pages/backups.js") },
     { path: "tasks", title: "Tasks and checks", group: "Server", icon: "workflow", isOfServer: true, load: () => import("./pages/tasks.js") },
+    { path: "team", title: "Team", group: "Server", icon: "user-plus", isOfServer: true, load: () => import("./pages/team.js") },
     { path: "audit", title: "Audit log", group: "Server", icon: "history", isOfServer: true, load: () => import("./pages/audit.js") },
     { path: "serverlog", title: "Server log", group: "Server", icon: "scroll-text", isOfServer: true, load: () => import("./pages/serverlog.js") },
     { path: "faults", title: "Faults", group: "Server", icon: "zap", isOfServer: true, load: () => import("./pages/faults.js") },

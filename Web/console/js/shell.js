@@ -321,11 +321,59 @@ function signInPage(error) {
     drawnBar = "";
     document.title = "Sign in · Nacre";
     document.documentElement.dataset.environment = "";
+    signInCard(error && problem(error),
+        "PublicKeyCredential" in window && passkeyButton("Sign in with a passkey", (passkeys) => passkeys.signIn()),
+        h("p", {}, "Or open the console by a link that is good once, for half an hour. Where the server runs, this prints one:"),
+        code("nacre console"), h("p", { class: "faint" }, "The link signs this browser in, and no other."));
+}
+
+function signInCard(...children) {
     document.body.replaceChildren(h("main", { class: "sign-in" }, h("div", { class: "sign-in-card" }, h("img", { src: "favicon.svg",
-        alt: "", width: "44", height: "44" }), h("h1", {}, "Nacre console"),
-        error && problem(error),
-        h("p", {}, "Open the console by a link that is good once, for half an hour. Where the server runs, this prints one:"),
-        code("nacre console"), h("p", { class: "faint" }, "The link signs this browser in, and no other."))));
+        alt: "", width: "44", height: "44" }), h("h1", {}, "Nacre console"), children)));
+}
+
+/// A button that begins a session by a passkey.
+function passkeyButton(title, begin) {
+    const fault = h("div", {});
+    const go = button(title, async () => {
+        go.disabled = true;
+        try {
+            enter(await begin(await import("./passkey.js")));
+            await start();
+        } catch (error) {
+            put(fault, problem(error));
+        }
+        go.disabled = false;
+    }, { kind: "main", symbol: "key-round" });
+    return [go, fault];
+}
+
+/// The page on which a person who was invited to the team makes a passkey.
+async function invitationPage(token) {
+    document.title = "Invitation · Nacre";
+    try {
+        const { member } = await (await import("./passkey.js")).invited(token);
+        signInCard(h("p", {}, "You are invited as ", h("strong", {}, member.name), `, in the role ${member.role}.`),
+            h("p", {}, "A passkey signs you in from now on, by a finger, a face or a PIN of your device."),
+            passkeyButton("Make a passkey", async (passkeys) => {
+                const begun = await passkeys.create(token);
+                leaveLink();
+                return begun;
+            }));
+    } catch (error) {
+        signInPage(error);
+    }
+}
+
+function enter({ key, ...begun }) {
+    store.back.set("");
+    store.key.set(key);
+    store.session.set(begun);
+}
+
+/// Takes a link out of the address, which is then the one at which the last session ended.
+function leaveLink() {
+    history.replaceState(null, "", location.pathname + (store.back.get() || href("home")));
 }
 
 async function signOut() {
@@ -339,6 +387,11 @@ async function start() {
     applyTheme(store.theme.get());
     store.theme.subscribe(applyTheme);
     const link = /^#signin=([^&]+)/.exec(location.hash);
+    const invitation = /^#invitation=([^&]+)/.exec(location.hash);
+    if (invitation) {
+        await invitationPage(decodeURIComponent(invitation[1]));
+        return;
+    }
     let asked;
     // All that the first page waits for is asked for at once: its module too.
     const ask = () => {
@@ -348,11 +401,8 @@ async function start() {
     };
     try {
         if (link) {
-            history.replaceState(null, "", location.pathname + (store.back.get() || href("home")));
-            store.back.set("");
-            const { key, ...begun } = await api.post("console/sign-in", { token: decodeURIComponent(link[1]) });
-            store.key.set(key);
-            store.session.set(begun);
+            leaveLink();
+            enter(await api.post("console/sign-in", { token: decodeURIComponent(link[1]) }));
             ask();
         } else {
             ask();
@@ -396,7 +446,7 @@ addEventListener("unhandledrejection", (event) => report(event.reason));
 addEventListener("hashchange", () => {
     // A dialog is about the page that it was opened on.
     for (const one of document.querySelectorAll("dialog[open]")) one.close();
-    if (/^#signin=/.test(location.hash)) start();
+    if (/^#(signin|invitation)=/.test(location.hash)) start();
     else show(true);
 });
 addEventListener("keydown", onKey);
