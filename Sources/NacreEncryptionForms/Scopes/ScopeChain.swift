@@ -1,0 +1,155 @@
+import NacreCrypto
+
+/// The manifests of a scope, each verified from the first on. The newest says who takes part and which keys count.
+package struct ScopeChain: Hashable, Sendable {
+    package let newest: ScopeManifest
+    private let hashes: [Digest]
+
+    /// Verifies a chain.
+    /// - Parameters:
+    ///   - manifests: From the first to the newest.
+    ///   - logs: The verified logs of the accounts that signed, by fingerprint. The owner's must be among them.
+    ///   - owner: The fingerprint of the owner's account, which the client has kept or takes now for the first time.
+    package init(_ manifests: [ScopeManifest], owner: Digest, logs: [Digest: KeyLog]) throws(ScopeFault) {
+        guard var last = manifests.first, last.parts.number == 0 else { throw .notNext(number: 0) }
+        guard last.parts.owner?.fingerprint == owner, last.signer == owner else {
+            throw .otherOwner(kept: owner, shown: last.parts.owner?.fingerprint ?? last.signer)
+        }
+        var hashes = [last.hash]
+        try last.checkSigner(before: last.parts, logs: logs, mustBeEnrolled: manifests.count == 1)
+        for manifest in manifests.dropFirst() {
+            try manifest.check(follows: last)
+            try manifest.checkSigner(before: last.parts, logs: logs, mustBeEnrolled: hashes.count == manifests.count - 1)
+            hashes.append(manifest.hash)
+            last = manifest
+        }
+        newest = last
+        self.hashes = hashes
+    }
+
+    package var head: ChainHead { newest.head }
+
+    /// Checks that the chain extends the head that was kept of it.
+    package func check(kept: ChainHead) throws(ScopeFault) {
+        guard kept.number < UInt64(hashes.count) else { throw .truncated(kept: kept, shown: head) }
+        let hash = hashes[Int(kept.number)]
+        guard hash == kept.hash else { throw .forked(number: kept.number, kept: kept.hash, shown: hash) }
+    }
+}
+
+extension ScopeManifest {
+    /// Checks that this manifest may follow another: of the same scope, with the next number, a later stamp, and keys
+    /// that are the same where both have them.
+    package func check(follows last: ScopeManifest) throws(ScopeFault) {
+        let (old, new) = (last.parts, parts)
+        guard old.number < .max, new.number == old.number + 1, new.before == last.hash else { throw .notNext(number: new.number) }
+        guard new.place == old.place, new.scope == old.scope, new.root.utf8.elementsEqual(old.root.utf8) else { throw .otherScope }
+        guard new.owner?.fingerprint == old.owner?.fingerprint else {
+            throw .otherOwner(kept: old.owner?.fingerprint ?? .none, shown: new.owner?.fingerprint ?? .none)
+        }
+        guard new.stamp > old.stamp, new.version >= old.version, new.oldest >= old.oldest else { throw .rolledBack(number: new.number) }
+        for version in new.oldest...new.version where version <= old.version {
+            guard new.keyProof(of: version) == old.keyProof(of: version) else { throw .otherKey(version: version) }
+        }
+        // Users who had the key and have no place any more must not have the next one.
+        let left = old.participants.contains { old.permission(of: $0.fingerprint) != .none && new.permission(of: $0.fingerprint) == .none }
+        let closed = old.linkPermission != .none && new.linkPermission == .none
+        guard !(left || closed) || new.version > old.version else { throw .notRotated(number: new.number) }
+    }
+
+    /// Checks the signature, and that the signer's account may sign.
+    /// - Parameters:
+    ///   - before: The parts of the manifest before, which say who may sign this one.
+    ///   - mustBeEnrolled: Whether the device must be enrolled now. For a manifest that others follow it is enough that
+    ///     it once was.
+    package func checkSigner(before: Parts, logs: [Digest: KeyLog], mustBeEnrolled: Bool) throws(ScopeFault) {
+        guard before.participant(signer)?.maySign == true else { throw .mayNotSign(account: signer, number: parts.number) }
+        guard let log = logs[signer] else { throw .unknownLog(account: signer) }
+        guard let device = mustBeEnrolled ? log.device(self.device) : log.devices[self.device], isSigned(by: device.verifier) else {
+            throw .unknownSigner(device: self.device, number: parts.number)
+        }
+    }
+
+    /// Checks a record's manifest against the scope's newest: its key counts, and in a shared scope its writer is a
+    /// device of an account that may write.
+    /// - Parameter writers: The verified log of the account that the writer belongs to; nil if there is none.
+    package func check(_ record: RecordManifest, writers: KeyLog?) throws(ScopeFault) {
+        let key = record.parts.keyID
+        guard key.scope == parts.scope else { throw .otherScope }
+        guard parts.keyProof(of: key.version) != nil else { throw .oldKey(version: key.version, oldest: parts.oldest, newest: parts.version) }
+        guard parts.isShared else { return }
+        guard let writers, parts.permission(of: writers.fingerprint) == .readWrite else { throw .mayNotWrite(device: record.parts.writer) }
+        guard let device = writers.devices[record.parts.writer], record.isSigned(by: device.verifier) else {
+            throw .mayNotWrite(device: record.parts.writer)
+        }
+    }
+
+    /// Returns the account that a scope key is wrapped for.
+    /// - Parameter log: The verified log that the server shows for the participant.
+    /// - Throws: An error with both fingerprints if the log is not that of a participant of the manifest.
+    package func recipient(named user: String, log: KeyLog) throws(ScopeFault) -> KeyLog {
+        guard let participant = parts.participants.first(where: { $0.user.utf8.elementsEqual(user.utf8) }),
+            parts.permission(of: participant.fingerprint) != .none
+        else {
+            throw .noParticipant(user)
+        }
+        guard participant.fingerprint == log.fingerprint, log.account.user.utf8.elementsEqual(user.utf8) else {
+            throw .otherFingerprint(user: user, kept: participant.fingerprint, shown: log.fingerprint)
+        }
+        guard let hash = log.hash(at: participant.head.number), hash == participant.head.hash else {
+            throw .otherHead(user: user, signed: participant.head, shown: log.head)
+        }
+        return log
+    }
+}
+
+/// The reason why a manifest is refused, or a key is not wrapped.
+package enum ScopeFault: Error, Equatable, Sendable {
+    case notNext(number: UInt64)
+    case otherScope
+    case otherOwner(kept: Digest, shown: Digest)
+    /// The stamp, the version or the oldest version is not above or at the one before.
+    case rolledBack(number: UInt64)
+    /// A version has another key than before.
+    case otherKey(version: UInt32)
+    /// Somebody left and the key stayed.
+    case notRotated(number: UInt64)
+    case mayNotSign(account: Digest, number: UInt64)
+    case unknownLog(account: Digest)
+    case unknownSigner(device: DeviceID, number: UInt64)
+    case truncated(kept: ChainHead, shown: ChainHead)
+    case forked(number: UInt64, kept: Digest, shown: Digest)
+    /// A record is sealed under a version that readers do not take.
+    case oldKey(version: UInt32, oldest: UInt32, newest: UInt32)
+    case mayNotWrite(device: DeviceID)
+    /// The user is not in the signed list, whatever the server's list says.
+    case noParticipant(String)
+    case otherFingerprint(user: String, kept: Digest, shown: Digest)
+    /// The log is another than the one that the signer of the manifest had seen.
+    case otherHead(user: String, signed: ChainHead, shown: ChainHead)
+}
+
+extension ScopeFault: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .notNext(let number): "Manifest \(number) does not follow the newest one: read the scope again"
+        case .otherScope: "The manifest is of another scope"
+        case .otherOwner(let kept, let shown): "The owner has fingerprint \(shown), and had \(kept): compare fingerprints"
+        case .rolledBack(let number): "Manifest \(number) goes back to an older stamp or key"
+        case .otherKey(let version): "Version \(version) of the key is another than it was"
+        case .notRotated(let number): "Manifest \(number) removes a participant and keeps the key"
+        case .mayNotSign(let account, let number): "The account with fingerprint \(account) may not sign manifest \(number)"
+        case .unknownLog(let account): "The log of the account with fingerprint \(account) is missing"
+        case .unknownSigner(let device, let number): "Manifest \(number) is not signed by device \(device), or that device is not enrolled"
+        case .truncated(let kept, let shown): "The scope ends at manifest \(shown.number), and had manifest \(kept.number)"
+        case .forked(let number, let kept, let shown): "Manifest \(number) has hash \(shown), and had \(kept): the server has shown two scopes"
+        case .oldKey(let version, let oldest, let newest): "Version \(version) of the key does not count: versions \(oldest) to \(newest) do"
+        case .mayNotWrite(let device): "Device \(device) did not sign the record, or its account may not write here"
+        case .noParticipant(let user): "\(user) is not in the signed list of participants: no key is sealed for this user"
+        case .otherFingerprint(let user, let kept, let shown):
+            "\(user) has fingerprint \(shown), and the signed list has \(kept): compare fingerprints"
+        case .otherHead(let user, let signed, let shown):
+            "The log of \(user) ends at statement \(shown.number), and does not extend statement \(signed.number) of the signed list"
+        }
+    }
+}

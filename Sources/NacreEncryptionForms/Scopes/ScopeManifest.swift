@@ -1,0 +1,227 @@
+import NacreCrypto
+
+/// The list of who takes part in a scope, and of the keys that count in it. A device of the owner or of an
+/// administrator signs it.
+package struct ScopeManifest: SignedForm {
+    /// The values are those of `CKShare.ParticipantPermission`.
+    package enum Permission: UInt8, Sendable {
+        case none = 1
+        case readOnly = 2
+        case readWrite = 3
+    }
+
+    /// The values are those of `CKShare.ParticipantRole`.
+    package enum Role: UInt8, Sendable {
+        case owner = 1
+        case administrator = 2
+        case privateUser = 3
+        case publicUser = 4
+    }
+
+    package struct Participant: Hashable, Sendable {
+        /// The name of the user's record.
+        package let user: String
+        package let fingerprint: Digest
+        /// The newest statement of the participant's log that the signer had seen.
+        package let head: ChainHead
+        package let permission: Permission
+        package let role: Role
+
+        package init(user: String, fingerprint: Digest, head: ChainHead, permission: Permission, role: Role) {
+            self.user = user
+            self.fingerprint = fingerprint
+            self.head = head
+            self.permission = permission
+            self.role = role
+        }
+
+        package var maySign: Bool { role == .owner || role == .administrator }
+    }
+
+    /// The parts that are signed, but for the signer.
+    package struct Parts: Hashable, Sendable {
+        package var place: Place
+        package var scope: ScopeID
+        /// The name of the record at the root of a share; empty for a zone.
+        package var root: String
+        package var number: UInt64
+        /// Milliseconds since 1970.
+        package var stamp: UInt64
+        /// The hash of the manifest before; zeros for the first, whose number is 0.
+        package var before: Digest
+        /// The newest version of the scope's key, from 1.
+        package var version: UInt32
+        /// The oldest version that readers take.
+        package var oldest: UInt32
+        /// The proofs of the versions from `oldest` to `version`.
+        package var keyProofs: [Digest]
+        /// Participants in the order of their names. One is the owner.
+        package var participants: [Participant]
+        /// The permission of a user who comes by the share's link.
+        package var linkPermission: Permission
+
+        package init(
+            place: Place, scope: ScopeID, root: String, number: UInt64, stamp: UInt64, before: Digest, version: UInt32, oldest: UInt32,
+            keyProofs: [Digest], participants: [Participant], linkPermission: Permission
+        ) {
+            self.place = place
+            self.scope = scope
+            self.root = root
+            self.number = number
+            self.stamp = stamp
+            self.before = before
+            self.version = version
+            self.oldest = oldest
+            self.keyProofs = keyProofs
+            self.participants = participants.sorted { $0.user.utf8.lexicographicallyPrecedes($1.user.utf8) }
+            self.linkPermission = linkPermission
+        }
+    }
+
+    package static let kinds: [FormKind] = [.scopeManifest]
+
+    package let parts: Parts
+    /// The fingerprint of the signer's account.
+    package let signer: Digest
+    package let device: DeviceID
+    package let signature: Signature
+
+    package var kind: FormKind { .scopeManifest }
+
+    /// Makes a manifest.
+    /// - Throws: A fault for parts that `Form.init` would refuse, or what `sign` throws.
+    package init(parts: Parts, signer: Digest, device: DeviceID, sign: ([UInt8]) throws -> Signature) throws {
+        if let fault = parts.fault { throw fault }
+        self.parts = parts
+        self.signer = signer
+        self.device = device
+        var writer = FormWriter(capacity: 512)
+        writer.integer(Suite.current)
+        writer.integer(FormKind.scopeManifest.rawValue)
+        Self.write(parts, signer: signer, device: device, to: &writer)
+        signature = try sign(writer.written)
+    }
+
+    package init(kind: FormKind, parts reader: inout FormReader) throws(FormFault) {
+        parts = try Parts(reader: &reader)
+        signer = try reader.fixed()
+        device = try reader.fixed()
+        signature = try reader.fixed()
+    }
+
+    package func writeSignedParts(to writer: inout FormWriter) {
+        Self.write(parts, signer: signer, device: device, to: &writer)
+    }
+
+    private static func write(_ parts: Parts, signer: Digest, device: DeviceID, to writer: inout FormWriter) {
+        parts.write(to: &writer)
+        writer.fixed(signer)
+        writer.fixed(device)
+    }
+
+    package var head: ChainHead { ChainHead(number: parts.number, hash: hash) }
+}
+
+extension ScopeManifest.Parts {
+    fileprivate init(reader: inout FormReader) throws(FormFault) {
+        place = try Place(reader: &reader)
+        scope = try reader.fixed()
+        root = try reader.text("root record")
+        number = try reader.integer()
+        stamp = try reader.integer()
+        before = try reader.fixed()
+        version = try reader.integer()
+        oldest = try reader.integer()
+        keyProofs = try reader.list(least: Digest.length) { reader throws(FormFault) in try reader.fixed() }
+        // The least: a name of one byte, a fingerprint, a head, permission and role.
+        participants = try reader.list(least: 3 + Digest.length + 8 + Digest.length + 2) { reader throws(FormFault) in
+            try ScopeManifest.Participant(reader: &reader)
+        }
+        linkPermission = try ScopeManifest.Permission(reader: &reader)
+        if let fault { throw fault }
+    }
+
+    /// The fault of parts that were put together, or read.
+    fileprivate var fault: FormFault? {
+        guard !place.zone.isEmpty else { return .invalid("zone") }
+        guard root.utf8.count <= FormReader.textBytesMax else { return .invalid("root record") }
+        guard stamp <= RecordManifest.stampMax else { return .invalid("stamp") }
+        guard (number == 0) == (before == .none) else { return .invalid("hash of the manifest before") }
+        guard oldest > 0, oldest <= version else { return .invalid("oldest version") }
+        guard keyProofs.count <= Int(UInt16.max), keyProofs.count == Int(version - oldest) + 1 else { return .invalid("number of key proofs") }
+        guard participants.count <= Int(UInt16.max), participants.allSatisfy({ !$0.user.isEmpty && $0.user.utf8.count <= FormReader.textBytesMax })
+        else { return .invalid("participants") }
+        guard participants.rises(by: \.user) else { return .outOfOrder("participants") }
+        guard Set(participants.map(\.fingerprint)).count == participants.count else { return .outOfOrder("participants' accounts") }
+        let owners = participants.filter { $0.role == .owner }
+        guard owners.count == 1, owners[0].user.utf8.elementsEqual(place.owner.user.utf8), owners[0].permission == .readWrite else {
+            return .invalid("owner among the participants")
+        }
+        return nil
+    }
+
+    fileprivate func write(to writer: inout FormWriter) {
+        place.write(to: &writer)
+        writer.fixed(scope)
+        writer.text(root)
+        writer.integer(number)
+        writer.integer(stamp)
+        writer.fixed(before)
+        writer.integer(version)
+        writer.integer(oldest)
+        writer.list(keyProofs) { $0.fixed($1) }
+        writer.list(participants) { $1.write(to: &$0) }
+        writer.integer(linkPermission.rawValue)
+    }
+
+    /// The participant who owns the scope.
+    package var owner: ScopeManifest.Participant? { participants.first { $0.role == .owner } }
+
+    /// Whether the scope's key is anybody's but the owner's.
+    package var isShared: Bool { participants.count > 1 || linkPermission != .none }
+
+    package func participant(_ fingerprint: Digest) -> ScopeManifest.Participant? {
+        participants.first { $0.fingerprint == fingerprint }
+    }
+
+    /// Returns the permission of an account. A user who came by the link has the link's, in the list or not.
+    package func permission(of fingerprint: Digest) -> ScopeManifest.Permission {
+        guard let participant = participant(fingerprint), participant.role != .publicUser else { return linkPermission }
+        return participant.permission
+    }
+
+    /// Returns the proof of a version; nil for a version that readers do not take.
+    package func keyProof(of version: UInt32) -> Digest? {
+        guard version >= oldest, version <= self.version else { return nil }
+        return keyProofs[Int(version - oldest)]
+    }
+
+    package var keyID: KeyID? { KeyID(scope: scope, version: version) }
+}
+
+extension ScopeManifest.Participant {
+    fileprivate init(reader: inout FormReader) throws(FormFault) {
+        user = try reader.name("participant")
+        fingerprint = try reader.fixed()
+        head = try ChainHead(reader: &reader)
+        permission = try ScopeManifest.Permission(reader: &reader)
+        let number = try reader.integer(UInt8.self)
+        guard let role = ScopeManifest.Role(rawValue: number) else { throw .invalid("role") }
+        self.role = role
+    }
+
+    fileprivate func write(to writer: inout FormWriter) {
+        writer.text(user)
+        writer.fixed(fingerprint)
+        head.write(to: &writer)
+        writer.integer(permission.rawValue)
+        writer.integer(role.rawValue)
+    }
+}
+
+extension ScopeManifest.Permission {
+    fileprivate init(reader: inout FormReader) throws(FormFault) {
+        guard let permission = Self(rawValue: try reader.integer()) else { throw .invalid("permission") }
+        self = permission
+    }
+}

@@ -1,0 +1,23 @@
+/// The cut of a file into chunks, and the root that stands for all of them.
+package enum FileChunks {
+    /// The length of every chunk but the last, in bytes.
+    package static let length: Int = 1 << 20
+    /// The length of the longest last chunk with its padding: a whole one and the mark, in the next bucket.
+    static let paddedLengthMax: Int = length + length / 16
+
+    /// Returns the ranges of a file's chunks. There is one more than whole ones: the last one has the rest, which may be
+    /// empty.
+    /// - Parameter count: The file's length, at least 0.
+    package static func ranges(ofFile count: Int) -> [Range<Int>] {
+        (0...max(count, 0) / length).map { $0 * length..<min(($0 + 1) * length, max(count, 0)) }
+    }
+
+    /// Returns the root of a file: the hash of the number of its chunks, in 4 bytes, and of the hashes of the sealed
+    /// chunks in their order.
+    package static func root(of chunks: [Digest]) -> Digest {
+        var writer = FormWriter(capacity: 4 + chunks.count * Digest.length)
+        writer.integer(UInt32(clamping: chunks.count))
+        for chunk in chunks { writer.fixed(chunk) }
+        return Digest(of: writer.written)
+    }
+}

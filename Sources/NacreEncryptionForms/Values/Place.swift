@@ -1,0 +1,60 @@
+/// An account as encrypted values have it: a user in one environment of one container.
+package struct AccountName: Hashable, Sendable {
+    package let container: String
+    package let environment: String
+    /// The name of the user's record.
+    package let user: String
+
+    /// Returns nil if a name is empty or longer than 255 bytes.
+    package init?(container: String, environment: String, user: String) {
+        guard [container, environment, user].allSatisfy({ !$0.isEmpty && $0.utf8.count <= FormReader.textBytesMax }) else { return nil }
+        (self.container, self.environment, self.user) = (container, environment, user)
+    }
+
+    init(reader: inout FormReader) throws(FormFault) {
+        container = try reader.name("container")
+        environment = try reader.name("environment")
+        user = try reader.name("user")
+    }
+
+    func write(to writer: inout FormWriter) {
+        writer.text(container)
+        writer.text(environment)
+        writer.text(user)
+    }
+}
+
+/// A zone of an account, or the account itself: what a sealed thing is bound to.
+package struct Place: Hashable, Sendable {
+    package let owner: AccountName
+    /// The zone's name; empty for the account itself.
+    package let zone: String
+
+    /// Returns nil if the zone's name is longer than 255 bytes.
+    package init?(owner: AccountName, zone: String) {
+        guard zone.utf8.count <= FormReader.textBytesMax else { return nil }
+        (self.owner, self.zone) = (owner, zone)
+    }
+
+    /// Names an account.
+    package init(_ account: AccountName) {
+        (owner, zone) = (account, "")
+    }
+
+    init(reader: inout FormReader) throws(FormFault) {
+        owner = try AccountName(reader: &reader)
+        zone = try reader.name("zone")
+    }
+
+    func write(to writer: inout FormWriter) {
+        owner.write(to: &writer)
+        writer.text(zone)
+    }
+
+    /// The four texts, as a part of contexts.
+    package var bytes: [UInt8] {
+        var writer = FormWriter(capacity: 256)
+        write(to: &writer)
+        return writer.written
+    }
+}

@@ -1,0 +1,247 @@
+import NacreCrypto
+import NacreEncryptionForms
+import Testing
+
+struct ScopeChainTests {
+    @Test func `a chain says who takes part and which keys count`() throws {
+        let grace = try SampleAccount("_grace")
+        var scope = try SampleScope(owner: SampleAccount("_ada"))
+        scope.manifests.append(try scope.signed(scope.next.with(SampleScope.participant(grace, .readOnly)).rotated()))
+        let parts = try scope.chain().newest.parts
+        #expect(parts.participants.map(\.user) == ["_ada", "_grace"] && parts.isShared)
+        #expect(parts.permission(of: grace.fingerprint) == .readOnly && parts.permission(of: sampleDigest("?")) == .none)
+        #expect(parts.keyProof(of: 1) == sampleDigest("key 1") && parts.keyProof(of: 2) == sampleDigest("key 2") && parts.keyProof(of: 3) == nil)
+        var later = scope.next
+        (later.oldest, later.keyProofs) = (2, [sampleDigest("key 2")])
+        #expect(try scope.chain(with: scope.signed(later)).newest.parts.keyProof(of: 1) == nil)
+    }
+
+    @Test func `A3: a participant whom the server adds or raises is not in the signed list`() throws {
+        let (grace, eve, server) = (try SampleAccount("_grace"), try SampleAccount("_eve"), try SampleKeys("server"))
+        var scope = try SampleScope(owner: SampleAccount("_ada"))
+        scope.manifests.append(try scope.signed(scope.next.with(SampleScope.participant(grace, .readOnly))))
+        let device = try scope.owner.first.id
+        let forged = try ScopeManifest(
+            parts: scope.next.with(SampleScope.participant(eve)), signer: scope.owner.fingerprint, device: device, sign: server.sign)
+        #expect(throws: ScopeFault.unknownSigner(device: device, number: 2)) { try scope.chain(with: forged) }
+        let byParticipant = try scope.signed(scope.next.with(SampleScope.participant(eve)), by: grace)
+        #expect(throws: ScopeFault.mayNotSign(account: grace.fingerprint, number: 2)) { try scope.chain(with: byParticipant, grace) }
+        let newest = try scope.chain().newest
+        #expect(throws: ScopeFault.noParticipant("_eve")) { try newest.recipient(named: "_eve", log: eve.log) }
+        #expect(throws: ScopeFault.mayNotWrite(device: try grace.first.id)) {
+            try newest.check(SampleForm.recordManifest(#require(newest.parts.keyID), by: grace.first), writers: grace.log)
+        }
+    }
+
+    @Test func `A2: another key for a participant is told with both fingerprints, and nothing is wrapped`() throws {
+        var grace = try SampleAccount("_grace")
+        var scope = try SampleScope(owner: SampleAccount("_ada"))
+        let early = grace
+        try grace.say(grace.adding(SampleKeys("phone")))
+        scope.manifests.append(try scope.signed(scope.next.with(SampleScope.participant(grace))))
+        let newest = try scope.chain().newest
+        #expect(try newest.recipient(named: "_grace", log: grace.log).fingerprint == grace.fingerprint)
+        let swapped = try SampleAccount("_grace", keys: "_mallory")
+        let fault = ScopeFault.otherFingerprint(user: "_grace", kept: grace.fingerprint, shown: swapped.fingerprint)
+        #expect(throws: fault) { try newest.recipient(named: "_grace", log: swapped.log) }
+        #expect("\(fault)".contains("\(grace.fingerprint)") && "\(fault)".contains("\(swapped.fingerprint)"))
+        // The server shows an older log than the signer of the list has seen.
+        #expect(throws: ScopeFault.otherHead(user: "_grace", signed: grace.head, shown: early.head)) {
+            try newest.recipient(named: "_grace", log: early.log)
+        }
+    }
+
+    @Test func `an administrator of the manifest before may sign, and nobody becomes one by signing`() throws {
+        let grace = try SampleAccount("_grace")
+        var scope = try SampleScope(owner: SampleAccount("_ada"))
+        let raised = try scope.signed(scope.next.with(SampleScope.participant(grace, .readWrite, .administrator)), by: grace)
+        #expect(throws: ScopeFault.mayNotSign(account: grace.fingerprint, number: 1)) { try scope.chain(with: raised, grace) }
+        scope.manifests.append(try scope.signed(scope.next.with(SampleScope.participant(grace, .readWrite, .administrator))))
+        scope.manifests.append(try scope.signed(scope.next.rotated(), by: grace))
+        #expect(try scope.chain(with: nil, grace).head.number == 2)
+        #expect(throws: ScopeFault.unknownLog(account: grace.fingerprint)) { try scope.chain() }
+    }
+
+    @Test func `A12: a scope that is cut, forked or goes back is told from the one that was kept`() throws {
+        var scope = try SampleScope(owner: SampleAccount("_ada"))
+        let before = try scope.chain()
+        scope.manifests.append(try scope.signed(scope.next.rotated()))
+        let kept = try scope.chain().head
+        try scope.chain().check(kept: kept)
+        #expect(throws: ScopeFault.truncated(kept: kept, shown: before.head)) { try before.check(kept: kept) }
+        var fork = try SampleScope(owner: SampleAccount("_ada"))
+        fork.manifests.append(try fork.signed(fork.next))
+        #expect(throws: ScopeFault.forked(number: 1, kept: kept.hash, shown: try fork.chain().head.hash)) { try fork.chain().check(kept: kept) }
+        let changes: [((inout ScopeManifest.Parts) -> Void, ScopeFault)] = [
+            ({ $0.stamp -= 1 }, .rolledBack(number: 2)),
+            ({ ($0.version, $0.keyProofs) = (1, [sampleDigest("key 1")]) }, .rolledBack(number: 2)),
+            ({ $0.keyProofs[0] = sampleDigest("another") }, .otherKey(version: 1)),
+            ({ $0.number += 1 }, .notNext(number: 3)),
+            ({ $0.before = sampleDigest("another") }, .notNext(number: 2)),
+            ({ $0.root = "another" }, .otherScope),
+        ]
+        for (change, fault) in changes {
+            var parts = scope.next
+            change(&parts)
+            #expect(throws: fault) { try scope.chain(with: scope.signed(parts)) }
+        }
+    }
+
+    @Test func `A19: a participant leaves only with a new key, and a save under the old one is refused`() throws {
+        let grace = try SampleAccount("_grace")
+        var scope = try SampleScope(owner: SampleAccount("_ada"))
+        scope.manifests.append(try scope.signed(scope.next.with(SampleScope.participant(grace))))
+        var left = scope.next
+        left.participants.removeLast()
+        #expect(throws: ScopeFault.notRotated(number: 2)) { try scope.chain(with: scope.signed(left)) }
+        scope.manifests.append(try scope.signed(left.rotated()))
+        let parts = try scope.chain().newest.parts
+        let (old, new) = (try #require(KeyID(scope: scope.id, version: 1)), try #require(parts.keyID))
+        #expect(try SampleForm.recordManifest(old, by: nil).conflict(with: nil, base: nil, newest: parts.version) == .oldKey(newest: 2))
+        #expect(try SampleForm.recordManifest(new, by: nil).conflict(with: nil, base: nil, newest: parts.version) == nil)
+        // The pass that seals anew has ended: readers take the old version no more.
+        var ended = scope.next
+        (ended.oldest, ended.keyProofs) = (2, [sampleDigest("key 2")])
+        let newest = try scope.chain(with: scope.signed(ended)).newest
+        #expect(throws: ScopeFault.oldKey(version: 1, oldest: 2, newest: 2)) {
+            try newest.check(SampleForm.recordManifest(old, by: scope.owner.first), writers: scope.owner.log)
+        }
+        var open = try SampleScope(owner: SampleAccount("_ada"))
+        var parts1 = open.next
+        parts1.linkPermission = .readOnly
+        open.manifests.append(try open.signed(parts1))
+        var closed = open.next
+        closed.linkPermission = .none
+        #expect(throws: ScopeFault.notRotated(number: 2)) { try open.chain(with: open.signed(closed)) }
+    }
+
+    @Test func `the newest manifest is signed by a device that is enrolled now, older ones by one that once was`() throws {
+        var ada = try SampleAccount("_ada")
+        let tablet = try SampleKeys("tablet")
+        try ada.say(ada.adding(tablet))
+        let first = try SampleScope(owner: ada)
+        try ada.say(ada.removing(ada.first, generation: 2), by: tablet)
+        var scope = try SampleScope(owner: ada)
+        scope.manifests = first.manifests
+        #expect(throws: ScopeFault.unknownSigner(device: try ada.first.id, number: 0)) { try scope.chain() }
+        let anew = try scope.signed(scope.next, device: tablet)
+        #expect(try scope.chain(with: anew).head.number == 1)
+    }
+
+    @Test func `a record of a shared scope is taken from a device of an account that may write, and from no other`() throws {
+        let (grace, eve) = (try SampleAccount("_grace"), try SampleAccount("_eve"))
+        var scope = try SampleScope(owner: SampleAccount("_ada"))
+        scope.manifests.append(try scope.signed(scope.next.with(SampleScope.participant(grace))))
+        let newest = try scope.chain().newest
+        let id = try #require(newest.parts.keyID)
+        try newest.check(SampleForm.recordManifest(id, by: grace.first), writers: grace.log)
+        for (record, writers) in [
+            (try SampleForm.recordManifest(id, by: eve.first), try eve.log), (try SampleForm.recordManifest(id, by: eve.first), try grace.log),
+            (try SampleForm.recordManifest(id, by: nil), try grace.log),
+        ] {
+            #expect(throws: ScopeFault.mayNotWrite(device: record.parts.writer)) { try newest.check(record, writers: writers) }
+        }
+    }
+
+    @Test func `a list without its owner, with two, or with one account twice is no manifest`() throws {
+        let scope = try SampleScope(owner: SampleAccount("_ada"))
+        let grace = try SampleAccount("_grace")
+        let changes: [(inout ScopeManifest.Parts) -> Void] = [
+            { $0.participants = [] }, { $0 = $0.with(SampleScope.participant(grace, .readWrite, .owner)) },
+            { $0.participants = [SampleScope.participant(grace, .readWrite, .owner)] },
+            { $0 = $0.with(.init(user: "_x", fingerprint: scope.owner.fingerprint, head: scope.owner.head, permission: .none, role: .privateUser)) },
+            { $0.participants.append($0.participants[0]) }, { $0.keyProofs.append(sampleDigest("?")) }, { $0.oldest = 0 }, { $0.oldest = 2 },
+            { $0.before = .none },
+        ]
+        for change in changes {
+            var parts = scope.next
+            change(&parts)
+            #expect(throws: FormFault.self) { try scope.signed(parts) }
+        }
+    }
+}
+
+struct RecordManifestTests {
+    private let keyID = Result { try #require(KeyID(scope: SampleScope(owner: SampleAccount("_ada")).id, version: 1)) }
+
+    @Test func `A12: a save over another version than the one that was read is a conflict, and so is an older stamp`() throws {
+        let stored = try SampleForm.recordManifest(keyID.get(), by: nil, stamp: 7)
+        let (same, later) = (stored, try SampleForm.recordManifest(keyID.get(), by: nil, stamp: 8))
+        let rows: [(RecordManifest?, Digest?, RecordManifest, RecordManifest.Conflict?)] = [
+            (nil, nil, later, nil), (stored, stored.hash, later, nil), (stored, nil, later, nil),
+            (stored, later.hash, later, .otherBase), (nil, stored.hash, later, .otherBase),
+            (stored, stored.hash, same, .stampNotLater), (later, later.hash, stored, .stampNotLater),
+        ]
+        for (stored, base, new, expected) in rows { #expect(new.conflict(with: stored, base: base, newest: nil) == expected) }
+    }
+
+    @Test func `the next stamp is the later of the clock and the last one, and there is a last of all`() {
+        #expect(RecordManifest.nextStamp(now: 50, after: nil) == 50 && RecordManifest.nextStamp(now: 50, after: 49) == 50)
+        #expect(RecordManifest.nextStamp(now: 50, after: 50) == 51 && RecordManifest.nextStamp(now: 50, after: 1_000) == 1_001)
+        #expect(RecordManifest.nextStamp(now: 50, after: RecordManifest.stampMax) == nil)
+    }
+}
+
+struct TreeHeadTests {
+    private let server = Result { try SampleKeys("server") }
+
+    private func head(_ tree: MerkleTree, by keys: SampleKeys, environment: String = "production") throws -> TreeHead {
+        try #require(
+            try TreeHead(container: "iCloud.com.example.notes", environment: environment, head: tree.head, stamp: 5, sign: keys.sign))
+    }
+
+    @Test func `A27: two signed heads of one size are kept as the proof of a fork, and a tree that was cut is refused`() throws {
+        let keys = try server.get()
+        let verifier = keys.signing.publicKey
+        let entries = try ["_ada", "_grace", "_eve"].map {
+            TreeOfLogs.entry(fingerprint: try SampleAccount($0).fingerprint, number: 0, hash: sampleDigest($0))
+        }
+        let (two, three) = (MerkleTree(entries.prefix(2)), MerkleTree(entries))
+        let (small, large) = (try head(two, by: keys), try head(three, by: keys))
+        let proof = try #require(three.consistencyProof(from: 2, to: 3))
+        var kept = try KeptTreeHead(first: small, server: verifier)
+        try kept.take(large, proof: proof, server: verifier)
+        #expect(kept.head == large)
+        // An older head is no fault where it is proved.
+        try kept.take(small, proof: proof, server: verifier)
+        #expect(kept.head == large)
+        let other = try head(MerkleTree(entries.reversed()), by: keys)
+        let fork = TreeFault.forked(large, other)
+        #expect(throws: fork) { try kept.take(other, proof: [], server: verifier) }
+        #expect("\(fork)".contains(Hex.encode(large.bytes)) && "\(fork)".contains(Hex.encode(other.bytes)))
+        #expect(throws: TreeFault.notProved) { try kept.take(head(MerkleTree(entries.suffix(2)), by: keys), proof: proof, server: verifier) }
+        let stranger = try SampleKeys("stranger")
+        #expect(throws: TreeFault.notSigned) { try kept.take(head(three, by: stranger), proof: [], server: verifier) }
+        #expect(throws: TreeFault.notSigned) { try kept.take(head(three, by: keys, environment: "x"), proof: [], server: verifier) }
+        #expect(throws: TreeFault.notSigned) { try KeptTreeHead(first: large, server: stranger.signing.publicKey) }
+        #expect(kept.head == large)
+    }
+}
+
+struct EnrolmentCodeTests {
+    @Test func `A7: ten million codes and one try for each commitment leave a guess less than one in a million`() {
+        #expect(1 / Double(EnrolmentCode.count) < 0x1p-20)
+    }
+
+    @Test func `a code has seven digits, and another one for any other message`() throws {
+        let (phone, stranger) = (try SampleKeys("phone"), try SampleKeys("stranger"))
+        let signature = try phone.sign([])
+        let random = sampleDigest("random")
+        let commitment = EnrolmentCommitment(keys: try phone.publicKeys, random: random)
+        let ada = try SampleAccount("_ada")
+        func answer(_ random: String) throws -> EnrolmentAnswer {
+            EnrolmentAnswer(
+                commitment: commitment.hash, fingerprint: ada.fingerprint, head: ada.head, device: try ada.first.id, random: sampleDigest(random))
+        }
+        let opening = EnrolmentOpening(keys: try phone.publicKeys, random: random, signature: signature)
+        let codes = [
+            EnrolmentCode(commitment: commitment, answer: try answer("1"), opening: opening),
+            EnrolmentCode(commitment: commitment, answer: try answer("2"), opening: opening),
+            EnrolmentCode(
+                commitment: commitment, answer: try answer("1"),
+                opening: EnrolmentOpening(keys: try stranger.publicKeys, random: random, signature: signature)),
+        ]
+        #expect(Set(codes).count == 3)
+        for code in codes { #expect("\(code)".count == 8 && code.number < EnrolmentCode.count) }
+    }
+}
