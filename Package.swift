@@ -59,6 +59,7 @@ let package = Package(
         module("NacreCloudServerWire", ["NacreCloudWire"]),
         module("NacreCrypto", ["CNacreOpenSSL", "CNacreSodium", "NacreLocks"]),
         module("NacreEncryptionForms", ["NacreCrypto"]),
+        module("NacreEncryption", ["NacreEncryptionForms", "NacreCrypto"]),
         module("NacreHTTPClient", ["CNacreCurl", "NacreLocks"]),
         module("CloudKit", ["NacreCloudWire", "CoreLocation", "NacreLocks", "CNacreStart"] + client("NacreHTTPClient", "NacreCrypto")),
         module("CloudKitPush", ["CloudKit"] + client("NacreHTTPClient", "NacreLocks")),
@@ -104,7 +105,7 @@ let package = Package(
             ],
             path: "Tests/NacreCloudTestSupport", swiftSettings: settings + optimized),
         tests("NacreCryptoTests", ["NacreCrypto", "NacreCloudTestSupport"]),
-        tests("NacreEncryptionTests", ["NacreEncryptionForms", "NacreCrypto"]),
+        tests("NacreEncryptionTests", ["NacreEncryption", "NacreEncryptionForms", "NacreCrypto"]),
         tests("NacreCloudWireTests", ["NacreCloudServerWire", "NacreCloudWire", "NacreCloudTestSupport"]),
         tests(
             "NacreCloudContainerTests",

@@ -175,6 +175,15 @@ struct RecordManifestTests {
         for (stored, base, new, expected) in rows { #expect(new.conflict(with: stored, base: base, newest: nil) == expected) }
     }
 
+    @Test func `A12: a record that goes back, or differs at one stamp, is told by a client that saw newer`() throws {
+        let (old, new) = (try SampleForm.recordManifest(keyID.get(), by: nil), try SampleForm.recordManifest(keyID.get(), by: nil, stamp: 8))
+        let other = try SampleForm.recordManifest(keyID.get(), by: SampleKeys("phone"), stamp: 8)
+        try new.check(kept: old.version)
+        try new.check(kept: new.version)
+        #expect(throws: RecordManifest.Rollback.older(kept: new.version, shown: old.version)) { try old.check(kept: new.version) }
+        #expect(throws: RecordManifest.Rollback.forked(kept: new.version, shown: other.version)) { try other.check(kept: new.version) }
+    }
+
     @Test func `the next stamp is the later of the clock and the last one, and there is a last of all`() {
         #expect(RecordManifest.nextStamp(now: 50, after: nil) == 50 && RecordManifest.nextStamp(now: 50, after: 49) == 50)
         #expect(RecordManifest.nextStamp(now: 50, after: 50) == 51 && RecordManifest.nextStamp(now: 50, after: 1_000) == 1_001)

@@ -1,9 +1,7 @@
 /// The cut of a file into chunks, and the root that stands for all of them.
 package enum FileChunks {
-    /// The length of every chunk but the last, in bytes.
+    /// The length of every chunk but the last, in bytes. The last is shorter, and at most as long with its padding.
     package static let length: Int = 1 << 20
-    /// The length of the longest last chunk with its padding: a whole one and the mark, in the next bucket.
-    static let paddedLengthMax: Int = length + length / 16
 
     /// Returns the ranges of a file's chunks. There is one more than whole ones: the last one has the rest, which may be
     /// empty.

@@ -150,6 +150,28 @@ extension RecordManifest {
         return next <= stampMax ? next : nil
     }
 
+    /// The version of a record that a client has seen.
+    package struct Version: Hashable, Sendable {
+        package let stamp: UInt64
+        package let hash: Digest
+    }
+
+    package var version: Version { Version(stamp: parts.stamp, hash: hash) }
+
+    /// The reason why a client does not take a version that the server shows.
+    package enum Rollback: Error, Equatable, Sendable {
+        /// The client has seen a later one.
+        case older(kept: Version, shown: Version)
+        /// Two versions have one stamp.
+        case forked(kept: Version, shown: Version)
+    }
+
+    /// Checks that this version is the one that a client has seen last, or a later one.
+    package func check(kept: Version) throws(Rollback) {
+        guard parts.stamp >= kept.stamp else { throw .older(kept: kept, shown: version) }
+        guard parts.stamp > kept.stamp || hash == kept.hash else { throw .forked(kept: kept, shown: version) }
+    }
+
     /// The reason why a manifest cannot follow the stored one.
     package enum Conflict: Equatable, Sendable {
         /// The writer has read another version than the stored one.

@@ -62,9 +62,7 @@ package struct SealedValue: Form {
     private static func isLength(_ count: Int, of kind: FormKind) -> Bool {
         switch kind {
         case .value: Padding.isBucket(count - AESGCM.tagLength)
-        case .chunk:
-            count - AESGCM.tagLength == FileChunks.length
-                || count - AESGCM.tagLength <= FileChunks.paddedLengthMax && Padding.isBucket(count - AESGCM.tagLength)
+        case .chunk: Padding.isBucket(count - AESGCM.tagLength) && count - AESGCM.tagLength <= FileChunks.length
         default: count == sealedKeyLength
         }
     }
