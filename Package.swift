@@ -105,7 +105,7 @@ let package = Package(
             ],
             path: "Tests/NacreCloudTestSupport", swiftSettings: settings + optimized),
         tests("NacreCryptoTests", ["NacreCrypto", "NacreCloudTestSupport"]),
-        tests("NacreEncryptionTests", ["NacreEncryption", "NacreEncryptionForms", "NacreCrypto"]),
+        tests("NacreEncryptionTests", ["NacreEncryption", "NacreEncryptionForms", "NacreCrypto", "NacreCloudTestSupport"]),
         tests("NacreCloudWireTests", ["NacreCloudServerWire", "NacreCloudWire", "NacreCloudTestSupport"]),
         tests(
             "NacreCloudContainerTests",
