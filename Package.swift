@@ -170,7 +170,7 @@ let package = Package(
             name: "NacreFuzzTests",
             dependencies: [
                 "CloudKit", "NacreCloudServer", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage",
-                "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto", "NacreHTTPServer",
+                "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto", "NacreEncryption", "NacreEncryptionForms", "NacreHTTPServer",
             ],
             path: "Fuzz", exclude: ["LibFuzzer.swift", "build", "corpus"], swiftSettings: settings),
     ]

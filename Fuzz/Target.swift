@@ -13,6 +13,7 @@ enum Target: String, CaseIterable {
     case schemas
     case forms
     case passkeys
+    case encryption
 
     func run(_ input: UnsafeRawBufferPointer) {
         switch self {
@@ -27,6 +28,7 @@ enum Target: String, CaseIterable {
         case .schemas: SchemaTarget.run(input)
         case .forms: FormTarget.run(input)
         case .passkeys: PasskeyTarget.run(input)
+        case .encryption: EncryptionTarget.run(input)
         }
     }
 }

@@ -10,7 +10,7 @@ SHARE = 0.4
 # Parts of that: the slow and the wide get more.
 WEIGHTS = {
     "json": 1, "requests": 3, "answers": 2, "queries": 3, "tokens": 1, "records": 2, "framing": 3, "predicates": 1,
-    "schemas": 1, "forms": 1, "passkeys": 1}
+    "schemas": 1, "forms": 1, "passkeys": 1, "encryption": 1}
 SECONDS_LEAST = 3
 # Longer inputs find little more and are slower.
 INPUT_BYTES_MAX = 4096

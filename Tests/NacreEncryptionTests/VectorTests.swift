@@ -24,7 +24,7 @@ struct VectorTests {
 struct IndependentEncryptionTests {
     @Test func `another implementation makes the same bytes of the same secrets, and opens them`() async throws {
         let script = folder.appendingPathComponent("forms").path
-        let (status, output) = try await Program(try #require(OthersPython.path), [script, vectors.path]).run()
+        let (status, output) = try await Program(try #require(OthersPython.path), [script, vectors.path]).run(keepsErrors: true)
         #expect(status == 0, "\(String(decoding: output, as: UTF8.self))")
     }
 }
