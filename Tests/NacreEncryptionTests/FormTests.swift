@@ -195,7 +195,7 @@ struct FormTests {
         #expect(ranges.map(\.count) == chunks && ranges.first?.lowerBound == 0 && ranges.last?.upperBound == length)
     }
 
-    @Test func `the root of a file changes with a chunk, their order and their number`() {
+    @Test func `A13: the root of a file changes with a chunk, their order and their number`() {
         let (first, second) = (sampleDigest("1"), sampleDigest("2"))
         let roots = [[first, second], [second, first], [first], [first, second, second], []].map(FileChunks.root)
         #expect(Set(roots).count == roots.count)

@@ -51,6 +51,29 @@ struct ScopeChainTests {
         }
     }
 
+    @Test func `A19: a device that a participant removed has had the key, so that the scope needs a new one`() throws {
+        var grace = try SampleAccount("_grace")
+        let phone = try SampleKeys("phone")
+        try grace.say(grace.adding(phone))
+        var scope = try SampleScope(owner: SampleAccount("_ada"))
+        scope.manifests.append(try scope.signed(scope.next.with(SampleScope.participant(grace))))
+        let newest = try scope.chain(with: nil, grace).newest
+        try grace.say(grace.adding(SampleKeys("tablet")))
+        #expect(try !newest.needsNewKey([grace.fingerprint: grace.log]) && !newest.needsNewKey([:]))
+        try grace.say(grace.removing(phone, generation: 2))
+        #expect(try newest.needsNewKey([grace.fingerprint: grace.log]) && grace.log.generation(at: 2) == 1)
+    }
+
+    @Test func `A27: a log that does not extend the one in the signed list is told, whoever is shown it`() throws {
+        var grace = try SampleAccount("_grace")
+        let early = grace
+        try grace.say(grace.adding(SampleKeys("phone")))
+        var scope = try SampleScope(owner: SampleAccount("_ada"))
+        scope.manifests.append(try scope.signed(scope.next.with(SampleScope.participant(grace))))
+        #expect(try scope.chain(with: nil, grace).head.number == 1)
+        #expect(throws: ScopeFault.otherHead(user: "_grace", signed: grace.head, shown: early.head)) { try scope.chain(with: nil, early) }
+    }
+
     @Test func `an administrator of the manifest before may sign, and nobody becomes one by signing`() throws {
         let grace = try SampleAccount("_grace")
         var scope = try SampleScope(owner: SampleAccount("_ada"))

@@ -48,6 +48,8 @@ package struct KeyLog: Hashable, Sendable {
     private var recoveryVerifier: Ed25519.PublicKey
     /// The public account keys: generation 1 first.
     package private(set) var accountKeys: [KeyBytes]
+    /// The number of the statement that made each of them.
+    private var generationsBegan: [UInt64] = [0]
     /// The hashes of the statements.
     private var hashes: [Digest]
     /// Whether the last statement is a reset, which nothing follows.
@@ -99,6 +101,11 @@ package struct KeyLog: Hashable, Sendable {
         return device
     }
 
+    /// Returns the generation of the account key when the log had a statement as its newest.
+    package func generation(at number: UInt64) -> UInt32 {
+        UInt32(generationsBegan.count { $0 <= number })
+    }
+
     /// Returns the hash of a statement; nil if the log has not as many.
     package func hash(at number: UInt64) -> Digest? {
         number < UInt64(hashes.count) ? hashes[Int(number)] : nil
@@ -109,11 +116,17 @@ package struct KeyLog: Hashable, Sendable {
         guard !isReset else { throw .afterReset }
         guard statement.number == head.number + 1, statement.before == head.hash else { throw .notNext(number: statement.number) }
         guard hashes.count < Self.statementsMax else { throw .tooLong }
-        guard let verifier = statement.signer.map({ device($0)?.verifier }) ?? recoveryVerifier, statement.isSigned(by: verifier) else {
+        guard let verifier = verifier(of: statement.signer), statement.isSigned(by: verifier) else {
             throw .notSigned(number: statement.number)
         }
         try take(statement)
         hashes.append(statement.hash)
+    }
+
+    /// Returns the key of a device that is enrolled now, or of the recovery key for nil.
+    private func verifier(of signer: DeviceID?) -> Ed25519.PublicKey? {
+        guard let signer else { return recoveryVerifier }
+        return device(signer)?.verifier
     }
 
     private mutating func take(_ statement: KeyStatement) throws(KeyLogFault) {
@@ -132,19 +145,20 @@ package struct KeyLog: Hashable, Sendable {
             guard device(id) != nil else { throw .unknownDevice(id) }
             // The one that removes makes the next account key, and must not be the one that is to lose it.
             guard statement.signer != id else { throw .removesItself(id) }
-            try takeAccountKey(key)
+            try takeAccountKey(key, at: statement.number)
             devices[id]?.removed = statement.number
         case .newRecovery(let keys, let key):
             let verifier = try Self.verifier(keys)
-            try takeAccountKey(key)
+            try takeAccountKey(key, at: statement.number)
             (recovery, recoveryVerifier) = (keys, verifier)
         case .reset: isReset = true
         }
     }
 
-    private mutating func takeAccountKey(_ key: KeyBytes) throws(KeyLogFault) {
+    private mutating func takeAccountKey(_ key: KeyBytes, at number: UInt64) throws(KeyLogFault) {
         guard !accountKeys.contains(key) else { throw .oldAccountKey }
         accountKeys.append(key)
+        generationsBegan.append(number)
     }
 
     private static func verifier(_ keys: PublicKeys) throws(KeyLogFault) -> Ed25519.PublicKey {

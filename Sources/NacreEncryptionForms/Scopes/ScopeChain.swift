@@ -23,6 +23,7 @@ package struct ScopeChain: Hashable, Sendable {
             hashes.append(manifest.hash)
             last = manifest
         }
+        try last.checkHeads(logs)
         newest = last
         self.hashes = hashes
     }
@@ -96,10 +97,31 @@ extension ScopeManifest {
         guard participant.fingerprint == log.fingerprint, log.account.user.utf8.elementsEqual(user.utf8) else {
             throw .otherFingerprint(user: user, kept: participant.fingerprint, shown: log.fingerprint)
         }
-        guard let hash = log.hash(at: participant.head.number), hash == participant.head.hash else {
-            throw .otherHead(user: user, signed: participant.head, shown: log.head)
-        }
+        try participant.check(log)
         return log
+    }
+
+    /// Checks that the logs which the server shows extend those that the signer has seen.
+    fileprivate func checkHeads(_ logs: [Digest: KeyLog]) throws(ScopeFault) {
+        for participant in parts.participants {
+            if let log = logs[participant.fingerprint] { try participant.check(log) }
+        }
+    }
+
+    /// Whether the scope needs a new version of its key: an account that takes part has removed a device, or has
+    /// another recovery key, since the manifest was signed.
+    /// - Parameter logs: The verified logs of the participants, by fingerprint.
+    package func needsNewKey(_ logs: [Digest: KeyLog]) -> Bool {
+        parts.participants.contains { participant in
+            logs[participant.fingerprint].map { $0.generation > $0.generation(at: participant.head.number) } ?? false
+        }
+    }
+}
+
+extension ScopeManifest.Participant {
+    /// Checks that a log of the participant extends the one that the signer of the manifest has seen.
+    fileprivate func check(_ log: KeyLog) throws(ScopeFault) {
+        guard log.hash(at: head.number) == head.hash else { throw .otherHead(user: user, signed: head, shown: log.head) }
     }
 }
 
