@@ -52,8 +52,8 @@ extension AccountKey {
 extension DeviceKeys {
     /// Opens the account key that was wrapped for this device.
     /// - Parameter log: The verified log of the account.
-    /// - Throws: `KeyWrapFault` for a wrap that no enrolled device signed; `EncryptionError` for one that does not open,
-    ///   or has another key than the log.
+    /// - Throws: `KeyWrapFault` for a wrap that no enrolled device signed; `EncryptionError` for one that does not
+    ///   open, or has another key than the log.
     package func open(_ wrap: KeyWrap, log: KeyLog) throws -> AccountKey {
         try keys.open(wrap, subject: .accountKey(id), log: log)
     }

@@ -32,8 +32,8 @@ package enum Enrolment {
     package static let seconds: UInt64 = 600
 }
 
-/// The new device's side of an enrolment. Each conversation needs a new value, and has one answer: a second one would be
-/// a second guess of the code.
+/// The new device's side of an enrolment. Each conversation needs a new value, and has one answer: a second one would
+/// be a second guess of the code.
 package struct JoiningDevice: Secret {
     private enum State {
         case committed

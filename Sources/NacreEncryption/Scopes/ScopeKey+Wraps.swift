@@ -27,8 +27,8 @@ extension AccountKey {
     ///   - manifest: The newest of the scope's verified chain.
     ///   - senders: The verified log of the account that the sender belongs to.
     ///   - recipients: The verified log of this account.
-    /// - Throws: `KeyWrapFault` for a wrap that no enrolled device signed; `EncryptionError` for one that does not open,
-    ///   and for a key that does not count in the manifest.
+    /// - Throws: `KeyWrapFault` for a wrap that no enrolled device signed; `EncryptionError` for one that does not
+    ///   open, and for a key that does not count in the manifest.
     package func open(_ wrap: KeyWrap, manifest: ScopeManifest, senders: KeyLog, recipients: KeyLog) throws -> ScopeKey {
         if let fault = wrap.fault(senders: senders, recipients: recipients) { throw fault }
         guard case .scopeKey(let id) = wrap.subject, wrap.generation == generation else { throw EncryptionError.cannotBeOpened }

@@ -1,8 +1,8 @@
 package import NacreCrypto
 package import NacreEncryptionForms
 
-/// Seals the chunks of the files of one zone under a version of a scope's key. Equal chunks are sealed the same, so that
-/// they are stored once; under two keys they never are.
+/// Seals the chunks of the files of one zone under a version of a scope's key. Equal chunks are sealed the same, so
+/// that they are stored once; under two keys they never are.
 package struct ChunkSealing: Secret {
     private let key: ScopeKey
     private let saltKey: SecretBytes

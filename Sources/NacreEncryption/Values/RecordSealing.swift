@@ -44,7 +44,8 @@ extension ScopeKey {
         return sealed
     }
 
-    /// Opens the value of a field, in about 7 µs if it is short. Check the record's manifest first: it says which values belong together.
+    /// Opens the value of a field, in about 7 µs if it is short. Check the record's manifest first: it says which
+    /// values belong together.
     package func open(_ sealed: SealedValue, of record: RecordPlace, field: String) throws(EncryptionError) -> EncryptedPlaintext {
         let padded = try Sealing.open(sealed, as: .value, keyID: id, key: secret, context: record.context(ofField: field)) {
             (cipher, nonce, associated) throws(CryptoError) in

@@ -175,8 +175,8 @@ extension KeyLog {
         guard hash == kept.hash else { throw .forked(number: kept.number, kept: kept.hash, shown: hash) }
     }
 
-    /// Checks that this log may take the place of one that was kept: the kept one ended with a reset that it signed, and
-    /// this one names that reset.
+    /// Checks that this log may take the place of one that was kept: the kept one ended with a reset that it signed,
+    /// and this one names that reset.
     package func check(follows kept: KeyLog) throws(KeyLogFault) {
         guard kept.isReset, follows == kept.head.hash, account == kept.account else {
             throw .otherFingerprint(kept: kept.fingerprint, shown: fingerprint)

@@ -3,8 +3,8 @@ package enum FileChunks {
     /// The length of every chunk but the last, in bytes. The last is shorter, and at most as long with its padding.
     package static let length: Int = 1 << 20
 
-    /// Returns the ranges of a file's chunks. There is one more than whole ones: the last one has the rest, which may be
-    /// empty.
+    /// Returns the ranges of a file's chunks. There is one more than whole ones: the last one has the rest, which may
+    /// be empty.
     /// - Parameter count: The file's length, at least 0.
     package static func ranges(ofFile count: Int) -> [Range<Int>] {
         (0...max(count, 0) / length).map { $0 * length..<min(($0 + 1) * length, max(count, 0)) }
