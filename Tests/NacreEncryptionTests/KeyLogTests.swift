@@ -20,6 +20,23 @@ struct KeyLogTests {
         #expect(try log.accountKey == SampleAccount.accountKey(2, of: "_ada"))
     }
 
+    @Test func `a log that was verified before is read without its signatures, and by all other rules`() throws {
+        var ada = try SampleAccount("_ada")
+        let phone = try phone.get()
+        try ada.say(ada.adding(phone))
+        try ada.say(ada.removing(phone, generation: 2))
+        #expect(try KeyLog(verified: ada.statements) == ada.log)
+        let unsigned = try KeyStatement(number: 1, before: ada.statements[0].hash, action: .reset, signer: ada.first.id) { _ in
+            ada.statements[0].signature
+        }
+        #expect(try KeyLog(verified: [ada.statements[0], unsigned]).isReset)
+        #expect(throws: KeyLogFault.notSigned(number: 1)) { try KeyLog([ada.statements[0], unsigned]) }
+        #expect(throws: KeyLogFault.notNext(number: 2)) { try KeyLog(verified: [ada.statements[0], ada.statements[2]]) }
+        #expect(throws: KeyLogFault.notABeginning) { try KeyLog(verified: []) }
+        let stranger = try KeyStatement(number: 1, before: ada.statements[0].hash, action: .reset, signer: phone.id, sign: phone.sign)
+        #expect(throws: KeyLogFault.notSigned(number: 1)) { try KeyLog(verified: [ada.statements[0], stranger]) }
+    }
+
     @Test func `A4: a device that the server adds is not in the log`() throws {
         let ada = try SampleAccount("_ada")
         let stranger = try stranger.get()
