@@ -104,20 +104,6 @@ struct SealingTests {
         #expect(two[0] != two[1])
     }
 
-    @Test func `A18: a ciphertext opens under the key that it commits to, and under no other`() throws {
-        var sample = try SampleSealing()
-        let other = try SampleSealing.key("other")
-        let sealed = try sample.sealed(.string("sad"))
-        let under = try #require(try other.seal(["mood": .string("sad")], of: sample.record, using: &sample.random)["mood"])
-        for (salt, commitment) in [(sealed.salt, under.commitment), (under.salt, under.commitment), (under.salt, sealed.commitment)] {
-            let mixed = try #require(
-                SealedValue(kind: .value, keyID: sealed.keyID, salt: salt, commitment: commitment, ciphertext: sealed.ciphertext))
-            for key in [sample.key, other] {
-                #expect(throws: EncryptionError.cannotBeOpened) { try key.open(mixed, of: sample.record, field: "mood") }
-            }
-        }
-    }
-
     @Test func `A11 and A13: an old value beside new ones, or one too many or too few, is refused`() throws {
         var sample = try SampleSealing()
         let values = try sample.key.seal(["a": .string("1"), "b": .string("2")], of: sample.record, using: &sample.random)
