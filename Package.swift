@@ -65,7 +65,9 @@ let package = Package(
         module("CloudKitPush", ["CloudKit"] + client("NacreHTTPClient", "NacreLocks")),
         module("NacreCloudStorage", ["NacreCloudWire", "NacreLocks", "CNacreChecksum"]),
         module("NacreCloudAccounts", ["NacreCloudStorage", "NacreCloudWire", "NacreLocks"]),
-        module("NacreCloudContainer", ["NacreCloudAccounts", "NacreCloudStorage", "NacreCloudServerWire", "NacreCloudWire", "NacreLocks"]),
+        module(
+            "NacreCloudContainer",
+            ["NacreCloudAccounts", "NacreCloudStorage", "NacreCloudServerWire", "NacreCloudWire", "NacreLocks", "NacreEncryptionForms"]),
         module("NacreCloudTasks", ["NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage", "NacreCloudWire", "NacreLocks"]),
         module(
             "NacreCloudStore",
@@ -111,7 +113,7 @@ let package = Package(
             "NacreCloudContainerTests",
             [
                 "NacreCloudTasks", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage", "NacreCloudStore", "NacreCloudServerWire",
-                "NacreCloudWire", "NacreCrypto", "NacreLocks",
+                "NacreCloudWire", "NacreCrypto", "NacreLocks", "NacreEncryptionForms",
                 "NacreCloudTestSupport",
             ]),
         tests(

@@ -176,6 +176,39 @@ extension ServerError {
             remedy: "Encrypt the value on the device and name its key, or send it back as it was answered.")
     }
 
+    static let manifestTooLarge = ServerError(
+        .badRequest, "record manifest exceeds the limit", native: .limitExceeded, internalCode: 2023, field: "nacre.manifest",
+        remedy: "It may take \(Limits.recordManifestBytes) bytes: keep fewer encrypted fields and files in one record.")
+
+    static let manifestUnreadable = ServerError(
+        .badRequest, "record manifest cannot be read", field: "nacre.manifest",
+        remedy: "Write it in the form of docs/encryption.md, of a suite that this server knows.")
+
+    static let manifestBaseUnreadable = ServerError(
+        .badRequest, "base is not the hash of a record manifest", field: "nacre.base",
+        remedy: "Give the SHA-256 of the manifest that you have read, 32 bytes, or leave it out of a save of all keys.")
+
+    /// - Parameter part: an encrypted field, or `parent`.
+    static func manifestMissing(_ part: String) -> ServerError {
+        ServerError(
+            .badRequest, "the record has a manifest, and this change needs a new one", field: part,
+            remedy: "This client has no keys of this zone: save the record's other fields alone, or save from a device that has the keys.")
+    }
+
+    /// - Parameter part: an encrypted field, or `parent`.
+    static func manifestDiffers(_ part: String) -> ServerError {
+        ServerError(
+            .badRequest, "record manifest does not fit the record that this save makes", field: part,
+            remedy: "List each encrypted field that the record has after the save, with the hash of its value, and its parent.")
+    }
+
+    /// - Parameter part: the encrypted field, or `nacre.manifest`.
+    static func keyIsNotNewest(_ part: String) -> ServerError {
+        ServerError(
+            .badRequest, "the key of this encrypted value is not the newest of its scope", field: part,
+            remedy: "Fetch the keys of the zone, seal under the newest, and save again.")
+    }
+
     static func parentNotFound(_ name: String) -> ServerError {
         ServerError(
             .validatingReferenceError, "parent record does not exist", internalCode: 2025, field: "parent",

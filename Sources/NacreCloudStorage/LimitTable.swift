@@ -50,6 +50,7 @@ extension Limits {
         Limit("parentLevels", parentLevels, .server),
         Limit("subtreePerTransaction", subtreePerTransaction, .server),
         Limit("sharedPlacesPerRecord", sharedPlacesPerRecord, .server),
+        Limit("recordManifestBytes", recordManifestBytes, .server),
         Limit("clientChangeTokenBytes", clientChangeTokenBytes, .server),
         Limit("operationIDCharacters", operationIDCharacters, .server),
         Limit("operationSeconds", Int(operationSeconds), .server),

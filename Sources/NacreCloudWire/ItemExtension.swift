@@ -13,6 +13,7 @@ struct ItemExtension {
     var created: Double?
     var modified: Double?
     var recordType: String?
+    var manifest: [UInt8]?
     // Shares.
     var allowsAccessRequests = false
     var requesters: [ParticipantIdentity] = []
@@ -38,6 +39,7 @@ struct ItemExtension {
             case "created": created = try reader.optionalDouble()
             case "modified": modified = try reader.optionalDouble()
             case "recordType": recordType = try reader.optionalString()
+            case "manifest": manifest = try reader.optionalBase64()
             case "allowsAccessRequests": allowsAccessRequests = try reader.optionalBoolean() ?? false
             case "requesters": requesters = try reader.optionalIdentities() ?? []
             case "blockedIdentities": blockedIdentities = try reader.optionalIdentities() ?? []

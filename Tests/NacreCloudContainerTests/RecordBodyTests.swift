@@ -9,13 +9,13 @@ import Testing
 
 /// Tests of the stored form of records: everything comes back, and damaged bytes are refused.
 @Suite struct RecordBodyTests {
-    private func row(_ values: inout RandomValues, fields: Int) -> (RecordRow, RecordContent) {
+    private func row(_ values: inout RandomValues, fields: Int, hasManifest: Bool = false) -> (RecordRow, RecordContent) {
         let created = values.stamp()
         var modified = [created, created, values.stamp()][Int.random(in: 0..<3, using: &values.random)]
         if values.integer() > 0 { modified.timestamp = Timestamp(secondsSince2001: values.double()) }
         let content = RecordContent(
             created: created, modified: modified, entered: values.number(), fields: values.fields(fields),
-            formerTypes: fields % 3 == 0 ? (0...fields).map { "Type\($0)" } : [])
+            formerTypes: fields % 3 == 0 ? (0...fields).map { "Type\($0)" } : [], manifest: hasManifest ? values.bytes() : nil)
         var row = RecordRow(
             name: values.string(), type: values.string(), number: values.number(), isTombstone: values.integer() > 0,
             parent: values.optional { $0.string() }, body: [])
@@ -39,7 +39,7 @@ import Testing
 
     @Test(arguments: 1...300 as ClosedRange<UInt64>) func `random values of all types come back as they were`(seed: UInt64) throws {
         var values = RandomValues(seed: seed)
-        let (row, content) = row(&values, fields: Int(seed % 24))
+        let (row, content) = row(&values, fields: Int(seed % 24), hasManifest: seed % 4 == 0)
         let decoded = try RecordBody.decode(row, in: .sample)
         #expect(decoded == content)
         let again = RecordBody.encode(
@@ -51,14 +51,15 @@ import Testing
         throws
     {
         var values = RandomValues(seed: seed)
-        let (row, content) = row(&values, fields: Int(seed % 24))
+        let (row, content) = row(&values, fields: Int(seed % 24), hasManifest: seed % 4 == 0)
         let all = content.fields.entries.map(\.name)
         let asked = [all.filter { _ in values.integer() > 0 }, [], Array(all.prefix(1)), all.suffix(1) + ["f", "f99", "é"], all + all]
         for names in asked {
             let part = try RecordBody.read(row, only: FieldNames(names))
             #expect(part.fields == content.fields.only(names))
             #expect(part.created == content.created)
-            #expect(part.modified == content.modified)
+            #expect(part.modified == content.modified && part.manifest == nil)
+            #expect(try RecordBody.read(row, only: FieldNames(names, withManifest: true)).manifest == content.manifest)
             #expect(try RecordBody.fields(of: row, in: .sample, only: FieldNames(names)) == part.fields)
         }
     }
@@ -203,7 +204,7 @@ import Testing
     @Test func `a body of a later version is said to be one, not damage`() throws {
         var row = StoredRecord.sample("r", seq: 1).row
         row.body = Array(row.body.dropLast(4))
-        row.body[0] = RecordBody.versionOfShares + 1
+        row.body[0] = RecordBody.versionWithManifest + 1
         let sum = RecordBody.checksum(
             of: row.body[...], in: .sample, name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
         row.body.append(contentsOf: (0..<4).map { UInt8(truncatingIfNeeded: sum >> (8 * UInt32($0))) })
@@ -294,6 +295,14 @@ import Testing
         #expect(content.sharing == state && content.shared == .none && content.fields.isEmpty)
         let body = RecordBody.encode(content, in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
         #expect(Array(body.dropLast(4)) == bytes)
+        // With a manifest, a share has it behind its root; another record has a zero in the share's place.
+        let manifest: [UInt8] = [2, 0xaa, 0xbb]
+        for bytes in [[0x16] + bytes[1...].dropLast() + manifest + [0], [0x16] + head + [0, 0, 0] + manifest + [0]] {
+            let content = try RecordBody.decode(Self.row(bytes, number), in: .sample)
+            #expect(content.manifest == [0xaa, 0xbb] && (content.sharing == nil || content.sharing == state))
+            let body = RecordBody.encode(content, in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
+            #expect(Array(body.dropLast(4)) == bytes)
+        }
     }
 }
 

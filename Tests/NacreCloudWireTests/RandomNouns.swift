@@ -89,9 +89,11 @@ extension SeededRandom {
     /// Returns a record.
     /// - Parameter zone: The zone that the record names.
     mutating func record(in zone: ZoneID?) -> Record {
-        Record(
+        var record = Record(
             recordName: text(upTo: 12), recordType: name(), zoneID: zone, recordChangeTag: name(), created: stamp(), modified: stamp(),
             parent: maybe { $0.link() }, share: maybe { $0.link() }, sharing: chance(4) ? Box(shareDetails()) : nil, fields: fields())
+        record.manifest = maybe { $0.bytes() }
+        return record
     }
 
     mutating func error() -> ServerError {
@@ -129,6 +131,7 @@ extension SeededRandom {
         return RecordChange(
             recordName: maybe { $0.text() }, recordType: maybe { $0.name() }, recordChangeTag: maybe { $0.name() }, set: set, cleared: cleared,
             parent: parent, wantsShortGUID: chance(4),
+            manifest: maybe { seed in RecordChange.Manifest(bytes: seed.bytes(), base: seed.maybe { $0.bytes() }) },
             sharing: chance(4)
                 ? ShareChange(
                     publicPermission: permission(), participants: maybe { $0.list(upTo: 3) { $0.participant() } },

@@ -144,7 +144,7 @@ package struct QueryPage: Sendable {
             for hit in answer.hits where end.map({ order.compare(hit.position, $0) <= 0 }) ?? true { whole.append((hit, zone)) }
         }
         if answers.count > 1 { whole.sort { order.compare($0.hit.position, $1.hit.position) < 0 } }
-        let wanted = keys.map { FieldNames($0) }
+        let wanted = keys.map { FieldNames($0, withManifest: true) }
         var (bytes, taken) = (0, 0)
         records.reserve(min(limit, whole.count))
         // The zone of the record before.
@@ -162,7 +162,7 @@ package struct QueryPage: Sendable {
                 }
             }
             guard let record = try zones[zone].showing.record(row, keys: keys, wanted) else { continue }
-            if hit.size > Limits.smallBodyBytes { bytes += max(0, record.fields.pageBytes - hit.size) }
+            if hit.size > Limits.smallBodyBytes { bytes += max(0, record.pageBytes - hit.size) }
             records.append(record)
         }
         return taken < whole.count ? whole[taken - 1].hit.position : end

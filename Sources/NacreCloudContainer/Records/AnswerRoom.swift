@@ -29,12 +29,13 @@ extension ReadTransaction {
         in zone: ZoneAddress, for request: RecordsLookupRequest, showing: ShownRecords, within bytes: Int
     ) throws -> (records: [FoundRecord], unanswered: Int) {
         let names = request.records.map(\.recordName)
-        let keys = request.desiredKeys.map { FieldNames($0) }
+        let keys = request.desiredKeys.map { FieldNames($0, withManifest: true) }
         guard !showing.showsAll || keys != nil || request.records.contains(where: { $0.desiredKeys != nil }) else {
             return (try whole(in: zone, named: names, showing: showing, within: bytes), 0)
         }
         let wanted = Dictionary(
-            request.records.map { ($0.recordName, $0.desiredKeys.map { FieldNames($0) } ?? keys) }, uniquingKeysWith: { first, _ in first })
+            request.records.map { ($0.recordName, $0.desiredKeys.map { FieldNames($0, withManifest: true) } ?? keys) },
+            uniquingKeysWith: { first, _ in first })
         var found: [FoundRecord] = []
         var (left, unanswered) = (bytes, 0)
         try eachPortion(of: names, in: zone) { rows in
@@ -51,7 +52,7 @@ extension ReadTransaction {
                     left -= record.pageBytes
                     continue
                 }
-                let taken = max(record.content.fields.byteCount, record.content.fields.pageBytes)
+                let taken = max(record.content.fields.byteCount, record.content.fields.pageBytes) + (record.content.manifest?.count ?? 0)
                 left -= taken
                 unanswered += max(0, row.body.count - taken)
             }
@@ -142,7 +143,14 @@ extension StoredRecord {
     /// that is more. An answer takes at most 16 MB of JSON then.
     ///
     /// The JSON of a body up to `Limits.smallBodyBytes` is not counted: counting costs more than it could save.
-    package var pageBytes: Int { row.body.count <= Limits.smallBodyBytes ? row.body.count : max(row.body.count, content.fields.pageBytes) }
+    package var pageBytes: Int {
+        row.body.count <= Limits.smallBodyBytes ? row.body.count : max(row.body.count, content.fields.pageBytes + (content.manifest?.count ?? 0))
+    }
+}
+
+extension Record {
+    /// Bytes of the room of a record that is answered with some of its fields.
+    package var pageBytes: Int { fields.pageBytes + (manifest?.count ?? 0) }
 }
 
 extension RecordFields {

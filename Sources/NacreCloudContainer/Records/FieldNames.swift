@@ -4,8 +4,11 @@ import NacreCloudStorage
 package struct FieldNames: Hashable, Sendable {
     /// The UTF-8 bytes of the names, each once, ascending.
     private let names: [[UInt8]]
+    /// An answer shows the manifest of a record's encrypted values whatever fields are wanted.
+    let withManifest: Bool
 
-    package init(_ names: some Sequence<String>) {
+    package init(_ names: some Sequence<String>, withManifest: Bool = false) {
+        self.withManifest = withManifest
         self.names = Set(names.map { Array($0.utf8) }).sorted { $0.lexicographicallyPrecedes($1) }
     }
 

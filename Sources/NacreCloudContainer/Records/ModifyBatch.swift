@@ -8,6 +8,8 @@ package struct ModifyBatch {
     package struct Item: Sendable {
         package let name: String
         package let operation: RecordOperation
+        /// The manifest that the operation brings.
+        var manifest: SentManifest?
     }
 
     package let items: [Item]
@@ -60,7 +62,8 @@ package struct ModifyBatch {
         verdicts.reserveCapacity(items.count)
         for index in items.indices {
             let verdict =
-                faults[index].map(RecordVerdict.refuse) ?? RecordVerdict(items[index].operation, over: stored[items[index].name], in: setting)
+                faults[index].map(RecordVerdict.refuse)
+                ?? RecordVerdict(items[index].operation, items[index].manifest, over: stored[items[index].name], in: setting)
             if case .save(let save) = verdict, save.extendsSchema, let additions = setting.schema.lacking(of: save.type, with: save.fields) {
                 setting.schema.add(additions)
                 extendsSchema = true

@@ -15,6 +15,8 @@ package struct RecordContent: Equatable, Sendable {
     package var sharing: ShareState?
     /// The record's positions in the views that participants of shares of records see.
     package var shared = RecordViews.none
+    /// The manifest that binds the encrypted values, as its client made it; nil for a record without one.
+    package var manifest: [UInt8]?
 
     /// The content of a record whose body cannot be read.
     package static let unknown = RecordContent(
@@ -25,16 +27,18 @@ package struct RecordContent: Equatable, Sendable {
 /// The one binary form of a record's content, for every engine and for archives.
 ///
 /// A body is: version byte, stamps, `entered`, `formerTypes` (in all versions after the first), `shared` (in the last
-/// two), `sharing` (in the last), fields in the order of their names, CRC-32C. The checksum covers the body, the row's
-/// columns *and* the zone: a flipped bit is found and never served, even one that leads from a key to the row of
-/// another zone or user. Type codes are kept in databases: never reuse one.
+/// three), `sharing` (in the last two), `manifest` (in the last), fields in the order of their names, CRC-32C. The
+/// checksum covers the body, the row's columns *and* the zone: a flipped bit is found and never served, even one that
+/// leads from a key to the row of another zone or user. Type codes are kept in databases: never reuse one.
 package enum RecordBody {
     /// Versions of bodies: without former types, as nearly all records; with them; a record that a share of records
-    /// shows; a share. Other versions are unknown.
+    /// shows; a share; a record or share with a manifest. Other versions are unknown.
     package static let version: UInt8 = 0x11
     package static let versionWithFormerTypes: UInt8 = 0x12
     package static let versionOfShared: UInt8 = 0x14
     package static let versionOfShares: UInt8 = 0x15
+    package static let versionWithManifest: UInt8 = 0x16
+    private static let versions = [version, versionWithFormerTypes, versionOfShared, versionOfShares, versionWithManifest]
     package static let checksumBytes = 4
     /// The offset of the first stamp in a body.
     package static let stampsPlace = 1
@@ -44,13 +48,12 @@ package enum RecordBody {
     ) -> [UInt8] {
         var writer = ByteWriter()
         writer.bytes.reserveCapacity(64 + content.fields.count * 32)
-        let isShared = !content.shared.isEmpty || content.sharing != nil
-        let isPlain = content.formerTypes.isEmpty && !isShared
-        writer.byte(content.sharing != nil ? versionOfShares : isShared ? versionOfShared : isPlain ? version : versionWithFormerTypes)
+        let first = version(of: content)
+        writer.byte(first)
         write(content.created, changed: content.modified, to: &writer)
         writer.write(content.entered)
-        if !isPlain { write(content.formerTypes, to: &writer) { $1.string($0) } }
-        if isShared {
+        if first != version { write(content.formerTypes, to: &writer) { $1.string($0) } }
+        if !isPlain(first) {
             content.shared.write(to: &writer)
             writer.byte(content.sharing == nil ? 0 : 1)
         }
@@ -58,6 +61,7 @@ package enum RecordBody {
             sharing.write(to: &writer)
             writer.string(sharing.root ?? "")
         }
+        if let manifest = content.manifest { writer.block(manifest) }
         writer.number(UInt64(content.fields.count))
         let fields = content.fields.entries
         for index in fields.indices {
@@ -67,6 +71,13 @@ package enum RecordBody {
         let sum = checksum(of: writer.bytes[...], in: zone, name: name, type: type, number: number, isTombstone: isTombstone, parent: parent)
         withUnsafeBytes(of: sum.littleEndian) { writer.bytes.append(contentsOf: $0) }
         return writer.bytes
+    }
+
+    private static func version(of content: RecordContent) -> UInt8 {
+        if content.manifest != nil { return versionWithManifest }
+        if content.sharing != nil { return versionOfShares }
+        if !content.shared.isEmpty { return versionOfShared }
+        return content.formerTypes.isEmpty ? version : versionWithFormerTypes
     }
 
     /// - Parameter wanted: the fields to read, all when nil.
@@ -96,6 +107,7 @@ package enum RecordBody {
             _ = try formerTypes(&reader, of: row)
             _ = try shared(&reader, of: row)
             _ = try sharing(&reader, of: row)
+            _ = try manifest(&reader, of: row, isWanted: false)
             let place = reader.place
             let isWhole = keeps && isPlain(row)
             let found = try fields(&reader, only: wanted, isWhole: isWhole)
@@ -107,7 +119,7 @@ package enum RecordBody {
     /// - Parameter wanted: the fields to read, all when nil.
     package static func read(_ row: RecordRow, only wanted: FieldNames? = nil) throws(StoreError) -> RecordContent {
         try read(row) { reader throws(MalformedBytes) in
-            var content = try contentBeforeFields(&reader, of: row)
+            var content = try contentBeforeFields(&reader, of: row, withManifest: wanted?.withManifest ?? true)
             content.fields = try fields(&reader, only: wanted)
             return content
         }
@@ -128,15 +140,18 @@ package enum RecordBody {
         }
     }
 
-    private static func contentBeforeFields(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> RecordContent {
+    private static func contentBeforeFields(
+        _ reader: inout ByteReader, of row: RecordRow, withManifest: Bool
+    ) throws(MalformedBytes) -> RecordContent {
         let (created, modified) = try stamps(&reader)
         let entered = try reader.changeNumber()
         let formerTypes = try formerTypes(&reader, of: row)
         let shared = try shared(&reader, of: row)
         let sharing = try sharing(&reader, of: row)
+        let manifest = try manifest(&reader, of: row, isWanted: withManifest)
         return RecordContent(
             created: created, modified: modified, entered: entered, fields: RecordFields(), formerTypes: formerTypes, sharing: sharing,
-            shared: shared)
+            shared: shared, manifest: manifest)
     }
 
     /// The byte in place of the version where the body is lost for good: every reader throws. The columns beside it are
@@ -171,7 +186,7 @@ package enum RecordBody {
         _ row: RecordRow, _ body: (inout ByteReader) throws(MalformedBytes) -> Value
     ) throws(StoreError) -> Value {
         if row.body.first == lostMark { throw StoreError(.corrupt, lostText, ["recordName": row.name]) }
-        guard [version, versionWithFormerTypes, versionOfShared, versionOfShares].contains(row.body.first) else {
+        guard let first = row.body.first, versions.contains(first) else {
             throw StoreError(.newerVersion, "A record was written by a newer version", ["recordName": row.name])
         }
         var reader = ByteReader(row.body, droppingFirst: stampsPlace, last: checksumBytes)
@@ -183,7 +198,8 @@ package enum RecordBody {
     }
 
     /// Whether the body shows nothing beside stamps and fields.
-    private static func isPlain(_ row: RecordRow) -> Bool { row.body.first == version || row.body.first == versionWithFormerTypes }
+    private static func isPlain(_ row: RecordRow) -> Bool { row.body.first.map(isPlain) ?? false }
+    private static func isPlain(_ first: UInt8) -> Bool { first == version || first == versionWithFormerTypes }
 
     private static func formerTypes(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> [String] {
         guard row.body.first != version else { return [] }
@@ -193,12 +209,20 @@ package enum RecordBody {
     private static func sharing(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> ShareState? {
         guard !isPlain(row) else { return nil }
         let isShare = try reader.byte() == 1
-        guard isShare == (row.body.first == versionOfShares) else { throw MalformedBytes() }
+        guard row.body.first == versionWithManifest || isShare == (row.body.first == versionOfShares) else { throw MalformedBytes() }
         guard isShare else { return nil }
         var state = try ShareState(&reader)
         let root = try reader.string()
         state.root = root.isEmpty ? nil : root
         return state
+    }
+
+    /// - Returns: nil for a record without a manifest, and where it is not wanted.
+    private static func manifest(_ reader: inout ByteReader, of row: RecordRow, isWanted: Bool) throws(MalformedBytes) -> [UInt8]? {
+        guard row.body.first == versionWithManifest else { return nil }
+        if isWanted { return try reader.block() }
+        try reader.skipBlock()
+        return nil
     }
 
     private static func shared(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> RecordViews {

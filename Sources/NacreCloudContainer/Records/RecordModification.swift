@@ -73,17 +73,19 @@ struct RecordModification: Sendable {
         items.reserveCapacity(request.operations.count)
         for (index, item) in request.operations.enumerated() {
             let operation: RecordOperation
+            var manifest: SentManifest?
             switch item {
             case .success(let readable):
                 operation = readable.namingParticipants(name)
                 faults[index] = RequestShape.fault(of: operation, in: request.zoneID, of: key, by: caller)
+                do { manifest = try SentManifest(operation, in: key.scope) } catch { faults[index] = faults[index] ?? error }
             case .failure(let fault):
                 operation = RecordOperation(.forceUpdate, RecordChange(recordName: fault.recordName))
                 faults[index] = fault.error
             }
             let given = operation.change.recordName
             if given == nil { made.append(OperationResult.MadeName(index: index, name: name())) }
-            items.append(ModifyBatch.Item(name: given ?? made[made.count - 1].name, operation: operation))
+            items.append(ModifyBatch.Item(name: given ?? made[made.count - 1].name, operation: operation, manifest: manifest))
         }
         self.items = items
         madeNames = made

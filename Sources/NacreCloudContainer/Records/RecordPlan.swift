@@ -46,7 +46,7 @@ package struct RecordPlan {
         let modified = rising(after: save.over)
         let content = RecordContent(
             created: live?.content.created ?? modified, modified: modified, entered: live?.content.entered ?? number, fields: save.fields,
-            formerTypes: formerTypes(of: save), sharing: save.sharing, shared: shared(save.over, at: position))
+            formerTypes: formerTypes(of: save), sharing: save.sharing, shared: shared(save.over, at: position), manifest: save.manifest)
         let record = stored(content, name: name, type: save.type, isTombstone: false, parent: save.parent)
         var put = put(record, over: save.over)
         put.unlinked = links.gone

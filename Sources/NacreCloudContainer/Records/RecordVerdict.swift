@@ -1,6 +1,7 @@
 package import NacreCloudAccounts
 package import NacreCloudStorage
 package import NacreCloudWire
+import NacreEncryptionForms
 
 /// A record as a transaction found it: its row, and the content decoded from the row.
 package struct StoredRecord: Equatable, Sendable {
@@ -70,6 +71,8 @@ package enum RecordVerdict: Equatable, Sendable {
         package let sharing: ShareState?
         /// The schema lacks the record's type, or some of its fields.
         var extendsSchema = false
+        /// The manifest of the encrypted values; nil: the record has none.
+        var manifest: [UInt8]?
 
         package init(type: String, parent: String?, fields: RecordFields, sharing: ShareState? = nil, over: StoredRecord?) {
             self.type = type
@@ -109,6 +112,8 @@ package struct RecordSetting: Sendable {
     package var hasFeed = true
     /// The GUIDs in the URLs of the shares that the request may make, by the record at the root; nil: the whole zone.
     var shareGUIDs: [String?: String] = [:]
+    /// The newest version of each scope's key of encrypted values, as far as the server knows it.
+    var newestKeys: [ScopeID: UInt32] = [:]
     /// The user record name of the database's owner.
     package var owner = ""
     /// The time at which participants are added to a share.
@@ -147,8 +152,9 @@ extension RecordVerdict {
     /// types; `CKModifyRecordsOperation.RecordSavePolicy`.
     ///
     /// - Parameters:
+    ///   - manifest: the manifest that the operation brings.
     ///   - found: the record with that name: live, damaged, a tombstone, or nil.
-    package init(_ operation: RecordOperation, over found: StoredRecord?, in setting: RecordSetting) {
+    package init(_ operation: RecordOperation, _ manifest: SentManifest? = nil, over found: StoredRecord?, in setting: RecordSetting) {
         let isHidden = found.map(setting.hides) ?? false
         if isHidden, let fault = setting.membership.mayWrite ? Self.faultOfTakenName(operation) : nil {
             self = .refuse(fault)
@@ -200,22 +206,19 @@ extension RecordVerdict {
             self = .refuse(fault)
             return
         }
-        let sharing: ShareState?
-        switch Self.sharing(after: operation.change, of: type, live, setting) {
-        case .success(let state): sharing = state
-        case .failure(let fault):
-            self = .refuse(fault)
-            return
+        do throws(ServerError) {
+            let sharing = try Self.sharing(after: operation.change, of: type, live, setting).get()
+            var save = Self.next(operation, setting: fitted, type: type, sharing: sharing, live: live, tombstone: existing)
+            if sharing != nil, save.parent != nil || !save.references.isEmpty { throw .shareRefersToNothing }
+            if save.fields.byteCount > Limits.recordBytes { throw .recordTooLarge }
+            save.manifest = try save.manifest(manifest, by: operation, newest: setting.newestKeys)
+            // Fields that were kept before there was a schema come into it with the record's next save.
+            save.extendsSchema =
+                extendsSchema || setting.schema.hasOlderRecords && setting.schema.lacking(of: type, with: save.fields) != nil
+            self = .save(save)
+        } catch {
+            self = .refuse(error)
         }
-        var save = Self.next(operation, setting: fitted, type: type, sharing: sharing, live: live, tombstone: existing)
-        if sharing != nil, save.parent != nil || !save.references.isEmpty {
-            self = .refuse(.shareRefersToNothing)
-            return
-        }
-        // Fields that were kept before there was a schema come into it with the record's next save.
-        save.extendsSchema =
-            extendsSchema || setting.schema.hasOlderRecords && setting.schema.lacking(of: type, with: save.fields) != nil
-        self = save.fields.byteCount > Limits.recordBytes ? .refuse(.recordTooLarge) : .save(save)
     }
 
     /// Returns the error of an operation on a damaged record; nil for a forced operation that needs nothing of what was

@@ -101,6 +101,7 @@ package struct ShownRecords: Sendable {
             created: stored.content.created, modified: stored.content.modified,
             parent: stored.row.parent.map { Reference(recordName: $0, action: .none) }, fields: fields)
         record.zoneID = zoneID
+        record.manifest = stored.content.manifest
         if let share = stored.content.shared.share {
             record.share = Reference(recordName: share, action: .none, zoneID: zoneID)
             // The parent of a shared root is not shared.

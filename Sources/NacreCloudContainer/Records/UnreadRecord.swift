@@ -11,7 +11,7 @@ package struct UnreadRecord: Sendable {
     package let zone: UnreadZone
 
     /// Returns nil for a record that is not shown exactly as it is kept and has to be decoded: an asset is shown with
-    /// its URL, and a share for its caller.
+    /// its URL, a share for its caller, and a manifest beside the times.
     ///
     /// - Parameters:
     ///   - row: its checksum was checked before.
@@ -51,6 +51,7 @@ extension UnreadRecord: AnsweredRecord {
     package var recordName: String { row.name }
     package var recordType: String { row.type }
     package var sharing: Box<ShareDetails>? { nil }
+    package var manifest: [UInt8]? { nil }
 
     package func writeFields(to writer: inout JSONWriter, form: ValueForm) {
         writer.key("fields")
@@ -102,7 +103,7 @@ package struct PagedRecords: RecordPage {
 
     package mutating func append(_ record: Record) {
         entries.append(.read(Box(record)))
-        valueBytes += record.fields.byteCount
+        valueBytes += record.byteCount
     }
 
     package mutating func append(_ result: RecordResult) {

@@ -47,7 +47,7 @@ extension Cloud {
         for item in request.shortGUIDs {
             do {
                 let metadata = try await body(item)
-                room -= metadata.rootRecord?.fields.pageBytes ?? 0
+                room -= metadata.rootRecord?.pageBytes ?? 0
                 if room < 0 { throw ServerError.answerTooLarge }
                 results.append(.share(metadata))
             } catch let error as ServerError {

@@ -49,6 +49,7 @@ package struct RecordTransition: Equatable, Sendable {
         var content = record.content
         content.fields = RecordFields(content.fields.entries.filter { fields.contains($0.name) })
         content.formerTypes = []
+        content.manifest = nil
         var row = record.row
         row.isTombstone = false
         row.body = RecordBody.encode(

@@ -111,7 +111,7 @@ enum CloudKitSchemas {
             [
                 "recordName": .string, "recordType": .string, "fields": .map(value), "pluginFields": .map(.any), "recordChangeTag": .string,
                 "created": stamp, "modified": stamp, "deleted": .constant(false), "zoneID?": zoneID, "parent?": link, "share?": link,
-                "nacre?": .answer(["created?": .number, "modified?": .number], shareExtension),
+                "nacre?": .answer(["created?": .number, "modified?": .number, "manifest?": .base64], shareExtension),
             ], shareMembers))
     static let deletedRecord = Schema.titled(
         "DeletedRecord", .answer(["recordName": .string, "deleted": .constant(true), "nacre?": .answer(["recordType": .string])]))
@@ -126,7 +126,8 @@ enum CloudKitSchemas {
             [
                 "recordName?": .string, "recordType?": .string, "recordChangeTag?": .string, "fields?": .map(valueAsked), "parent?": referenceAsked,
                 "zoneID?": zoneIDAsked, "createShortGUID?": .boolean,
-                "nacre?": .request(["clearsParent?": .boolean, "allKeys?": .boolean], shareExtensionAsked),
+                "nacre?": .request(
+                    ["clearsParent?": .boolean, "allKeys?": .boolean, "manifest?": .base64, "base?": .base64], shareExtensionAsked),
             ], shareMembersAsked))
 
     // MARK: Requests

@@ -17,7 +17,8 @@ extension Record {
         let links = [parent, share].reduce(0) { $0 + ($1.map { $0.answerBytes } ?? 0) }
         let stamps = [created, modified].reduce(0) { $0 + JSONSize.text($1.userRecordName) + ($1.deviceID.map(JSONSize.text) ?? 0) }
         let own = JSONSize.record + JSONSize.text(recordName) + JSONSize.text(recordType) + JSONSize.zone(zoneID)
-        return own + stamps + links + (sharing?.value.answerBytes ?? 0) + fields.answerBytes
+        let added = (sharing?.value.answerBytes ?? 0) + JSONSize.base64(manifest?.count ?? 0)
+        return own + stamps + links + added + fields.answerBytes
     }
 }
 
@@ -109,9 +110,9 @@ extension Sequence where Element == RecordResult {
     fileprivate var valueBytes: Int {
         reduce(0) { sum, result in
             switch result {
-            case .record(let record): sum + record.fields.byteCount
+            case .record(let record): sum + record.byteCount
             case .deleted: sum
-            case .failure(_, let error): sum + (error.serverRecord?.value.fields.byteCount ?? 0)
+            case .failure(_, let error): sum + (error.serverRecord?.value.byteCount ?? 0)
             }
         }
     }

@@ -46,7 +46,7 @@ private struct ChangeDraft {
         return RecordChange(
             recordName: recordName, recordType: recordType, recordChangeTag: recordChangeTag, set: set, cleared: cleared,
             untyped: fields.untyped(of: set), parent: parent, carriesAllKeys: details.carriesAllKeys, wantsShortGUID: wantsShortGUID,
-            sharing: sharing.isEmpty ? nil : sharing)
+            manifest: details.manifest.map { RecordChange.Manifest(bytes: $0, base: details.base) }, sharing: sharing.isEmpty ? nil : sharing)
     }
 }
 
@@ -54,6 +54,8 @@ private struct ChangeDraft {
 private struct ChangeExtension {
     var clearsParent = false
     var carriesAllKeys = false
+    var manifest: [UInt8]?
+    var base: [UInt8]?
     // Members of a share, as `ShareChange` has them.
     var allowsAccessRequests: Bool?
     var requesters: [ParticipantIdentity]?
@@ -68,6 +70,8 @@ private struct ChangeExtension {
             switch key {
             case "clearsParent": clearsParent = try reader.optionalBoolean() ?? false
             case "allKeys": carriesAllKeys = try reader.optionalBoolean() ?? false
+            case "manifest": manifest = try reader.optionalBase64()
+            case "base": base = try reader.optionalBase64()
             case "allowsAccessRequests": allowsAccessRequests = try reader.optionalBoolean()
             case "requesters": requesters = try reader.optionalIdentities()
             case "blockedIdentities": blockedIdentities = try reader.optionalIdentities()

@@ -103,6 +103,8 @@ package protocol AnsweredRecord {
     func writeLinks(to writer: inout JSONWriter, details: Bool)
     /// The details of a share; nil for any other record.
     var sharing: Box<ShareDetails>? { get }
+    /// The manifest of the encrypted values; nil for a record without one.
+    var manifest: [UInt8]? { get }
 }
 
 extension AnsweredRecord {
@@ -128,6 +130,7 @@ extension AnsweredRecord {
         writer.beginObject()
         if created.secondsSince2001.isFinite { writer.write("created", created.secondsSince2001) }
         if modified.secondsSince2001.isFinite { writer.write("modified", modified.secondsSince2001) }
+        writer.write(ifPresent: "manifest", base64: manifest)
         sharing?.value.writeExtension(to: &writer)
         writer.endObject()
         writer.endObject()

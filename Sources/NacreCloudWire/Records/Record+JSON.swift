@@ -71,11 +71,13 @@ struct RecordDraft {
         var modified = try reader.require(modified, "modified", at: start)
         if let seconds = details.created { created.timestamp = Timestamp(secondsSince2001: seconds) }
         if let seconds = details.modified { modified.timestamp = Timestamp(secondsSince2001: seconds) }
-        return Record(
+        var record = Record(
             recordName: try reader.require(recordName, "recordName", at: start),
             recordType: try reader.require(recordType, "recordType", at: start), zoneID: zoneID,
             recordChangeTag: try reader.require(recordChangeTag, "recordChangeTag", at: start), created: created, modified: modified,
             parent: parent, share: share, sharing: sharing.details(details), fields: fields)
+        record.manifest = details.manifest
+        return record
     }
 }
 

@@ -27,6 +27,8 @@ package struct Record: Equatable, Sendable {
     package var sharing: Box<ShareDetails>?
     /// The short GUID that the record's share has, or will have; nil where the request did not ask for it.
     package var shortGUID: String?
+    /// The manifest that binds the record's encrypted values; see `docs/encryption.md`. On the wire `nacre.manifest`.
+    package var manifest: [UInt8]?
     package var fields: RecordFields
 
     package init(

@@ -8,6 +8,20 @@ package struct RecordChange: Equatable, Sendable {
         case clear
     }
 
+    /// The manifest of a record's encrypted values as they are after the change; see `docs/encryption.md`.
+    package struct Manifest: Equatable, Sendable {
+        /// The form; base64 on the wire, `manifest`.
+        package var bytes: [UInt8]
+        /// The SHA-256 of the manifest that the client has read; base64 on the wire, `base`. nil: the record is new, or
+        /// all its keys are saved whatever the server has.
+        package var base: [UInt8]?
+
+        package init(bytes: [UInt8], base: [UInt8]? = nil) {
+            self.bytes = bytes
+            self.base = base
+        }
+    }
+
     /// nil: the server makes a name (a UUID).
     package var recordName: String?
     package var recordType: String?
@@ -24,13 +38,15 @@ package struct RecordChange: Equatable, Sendable {
     /// Whether the answer names the short GUID that the record's share has, or will have. On the wire
     /// `createShortGUID`.
     package var wantsShortGUID: Bool
+    /// nil: the record keeps the manifest that it has.
+    package var manifest: Manifest?
     /// The change of a share beside its fields; nil: none.
     package var sharing: Box<ShareChange>?
 
     package init(
         recordName: String?, recordType: String? = nil, recordChangeTag: String? = nil, set: RecordFields = RecordFields(),
         cleared: [String] = [], untyped: [String] = [], parent: ParentChange = .keep, carriesAllKeys: Bool = false, wantsShortGUID: Bool = false,
-        sharing: ShareChange? = nil
+        manifest: Manifest? = nil, sharing: ShareChange? = nil
     ) {
         self.recordName = recordName
         self.recordType = recordType
@@ -41,6 +57,7 @@ package struct RecordChange: Equatable, Sendable {
         self.parent = parent
         self.carriesAllKeys = carriesAllKeys
         self.wantsShortGUID = wantsShortGUID
+        self.manifest = manifest
         self.sharing = sharing.map(Box.init)
     }
 }

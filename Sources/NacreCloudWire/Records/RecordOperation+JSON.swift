@@ -24,12 +24,14 @@ extension RecordChange {
         }
         if wantsShortGUID { writer.write("createShortGUID", true) }
         sharing?.value.writeMembers(to: &writer)
-        if parent == .clear || carriesAllKeys || sharing?.value.hasExtension == true {
+        if parent == .clear || carriesAllKeys || manifest != nil || sharing?.value.hasExtension == true {
             writer.key("nacre")
             writer.beginObject()
             sharing?.value.writeExtension(to: &writer)
             if parent == .clear { writer.write("clearsParent", true) }
             if carriesAllKeys { writer.write("allKeys", true) }
+            writer.write(ifPresent: "manifest", base64: manifest?.bytes)
+            writer.write(ifPresent: "base", base64: manifest?.base)
             writer.endObject()
         }
         writer.endObject()

@@ -12,6 +12,11 @@ extension RecordFields {
     }
 }
 
+extension Record {
+    /// Bytes of the fields and of the manifest, which has a limit of its own. Costs a walk over the fields.
+    package var byteCount: Int { fields.byteCount + (manifest?.count ?? 0) }
+}
+
 extension FieldValue {
     /// Bytes of a number, a date, or one component of a location.
     static let numberByteCount = 8

@@ -1,0 +1,114 @@
+package import NacreCloudStorage
+package import NacreCloudWire
+import NacreEncryptionForms
+
+// The rules of the manifest that binds a record's encrypted values: `docs/encryption.md`, "Record manifest". The server
+// has no key. It holds a manifest against the record that it is for, and a save against the manifest that its writer
+// has read.
+
+/// The manifest that a save brings, read and hashed before the record is looked up.
+package struct SentManifest: Sendable {
+    let bytes: [UInt8]
+    let form: RecordManifest
+    /// The hash of the manifest that the writer has read; nil: it saves whatever is stored.
+    let base: Digest?
+    /// Hashes of the sealed values that the save sets, by field.
+    let hashes: [String: Digest]
+
+    /// Returns nil for a deletion, and for a save without a manifest.
+    package init?(_ operation: RecordOperation, in scope: DatabaseKey.Scope) throws(ServerError) {
+        guard !operation.type.isDelete, let manifest = operation.change.manifest else { return nil }
+        if scope == .public { throw .noEncryptionInPublic("nacre.manifest") }
+        if manifest.bytes.count > Limits.recordManifestBytes { throw .manifestTooLarge }
+        guard let form = try? RecordManifest(manifest.bytes) else { throw .manifestUnreadable }
+        bytes = manifest.bytes
+        self.form = form
+        base = manifest.base.flatMap(Digest.init)
+        if base == nil, manifest.base != nil { throw .manifestBaseUnreadable }
+        hashes = operation.change.set.sealed.mapValues { Digest(of: $0.bytes) }
+    }
+}
+
+extension RecordVerdict.Save {
+    /// Returns the manifest that the record has after the save; nil: none.
+    ///
+    /// - Parameters:
+    ///   - sent: the manifest that the save brings.
+    ///   - newest: the newest version of each scope's key, as far as the server knows it.
+    /// - Throws: the error of a save that the manifest forbids.
+    func manifest(_ sent: SentManifest?, by operation: RecordOperation, newest: [ScopeID: UInt32]) throws(ServerError) -> [UInt8]? {
+        let live = over.flatMap { $0.isLive ? $0 : nil }
+        let stored = live?.content.manifest
+        if sent == nil, stored == nil, newest.isEmpty { return nil }
+        let (before, after) = (live?.content.fields.sealed ?? [:], fields.sealed)
+        let changed = Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }.sorted()
+        let isOld = { (id: KeyID) in newest[id.scope].map { $0 != id.version } ?? false }
+        if let old = changed.first(where: { after[$0]?.keyID.flatMap(KeyID.init(text:)).map(isOld) ?? false }) { throw .keyIsNotNewest(old) }
+        guard let sent else {
+            guard stored != nil else { return nil }
+            if let name = changed.first ?? (parent == live?.row.parent ? nil : "parent") { throw .manifestMissing(name) }
+            return stored
+        }
+        let known = stored.flatMap { try? RecordManifest($0) }
+        // The same manifest again is no conflict: a save may be repeated, and a record sent back as it was answered.
+        if sent.bytes != stored {
+            if isOld(sent.form.parts.keyID) { throw .keyIsNotNewest("nacre.manifest") }
+            try sent.checkOrder(after: known, of: live, by: operation)
+        }
+        try sent.check(against: self, live, known, by: operation)
+        return sent.bytes
+    }
+}
+
+extension SentManifest {
+    /// - Throws: the conflict of a save whose writer has not read the stored manifest.
+    fileprivate func checkOrder(after known: RecordManifest?, of live: StoredRecord?, by operation: RecordOperation) throws(ServerError) {
+        guard let live else {
+            if base != nil { throw .recordNotFound }
+            return
+        }
+        let isConflict = form.conflict(with: known, base: base, newest: nil) != nil
+        if isConflict || base == nil && live.content.manifest != nil && !operation.setsAllKeys { throw .recordChanged }
+    }
+
+    /// - Throws: the error of a manifest that lists other encrypted fields or another parent than the record has after
+    ///   the save. It is a conflict if only parts differ that the save leaves alone, and that its writer may not have
+    ///   read.
+    fileprivate func check(
+        against save: RecordVerdict.Save, _ live: StoredRecord?, _ known: RecordManifest?, by operation: RecordOperation
+    ) throws(ServerError) {
+        let change = operation.change
+        let hasRead = base != nil || bytes == live?.content.manifest || operation.type == .update || operation.type == .replace
+        let sets = { (name: String) in
+            live == nil || operation.replacesFields || change.set[name] != nil || change.cleared.contains(name)
+        }
+        let kept = Dictionary(known?.parts.fields.map { ($0.name, $0.hash) } ?? [], uniquingKeysWith: { first, _ in first })
+        // Compares bytes, because texts that differ may be equal.
+        var listed = Dictionary(form.parts.fields.map { (Array($0.name.utf8), $0.hash) }, uniquingKeysWith: { first, _ in first })
+        var differing: [String] = []
+        for (name, value) in save.fields.sealed.sorted(by: { $0.key < $1.key }) {
+            let hash = hashes[name] ?? kept[name] ?? Digest(of: value.bytes)
+            if listed.removeValue(forKey: Array(name.utf8)) != hash { differing.append(name) }
+        }
+        differing += listed.keys.map { String(decoding: $0, as: UTF8.self) }.sorted()
+        if let name = differing.first(where: sets) ?? (hasRead ? differing.first : nil) { throw .manifestDiffers(name) }
+        if !differing.isEmpty { throw .recordChanged }
+        // The parent of a shared root is hidden from participants, and its manifest may leave it out.
+        let mayLeaveOut = form.parts.parent.isEmpty && live?.content.shared.share != nil
+        if mayLeaveOut || form.parts.parent.utf8.elementsEqual((save.parent ?? "").utf8) { return }
+        throw hasRead || live == nil || change.parent != .keep ? .manifestDiffers("parent") : .recordChanged
+    }
+}
+
+extension RecordOperation {
+    /// Whether fields that are not in the change are cleared.
+    fileprivate var replacesFields: Bool { type == .replace || type == .forceReplace }
+    fileprivate var setsAllKeys: Bool { replacesFields || change.carriesAllKeys }
+}
+
+extension RecordFields {
+    /// The encrypted values, by field.
+    fileprivate var sealed: [String: NacreCloudWire.SealedValue] {
+        entries.indices.reduce(into: [:]) { if case .sealed(let value) = entries[$1].value { $0[entries[$1].name] = value } }
+    }
+}
