@@ -67,7 +67,7 @@ let package = Package(
         module("NacreCloudAccounts", ["NacreCloudStorage", "NacreCloudWire", "NacreLocks"]),
         module(
             "NacreCloudContainer",
-            ["NacreCloudAccounts", "NacreCloudStorage", "NacreCloudServerWire", "NacreCloudWire", "NacreLocks", "NacreEncryptionForms"]),
+            ["NacreCloudAccounts", "NacreCloudStorage", "NacreCloudServerWire", "NacreCloudWire", "NacreEncryptionForms", "NacreLocks"]),
         module("NacreCloudTasks", ["NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage", "NacreCloudWire", "NacreLocks"]),
         module(
             "NacreCloudStore",
@@ -103,7 +103,7 @@ let package = Package(
             name: "NacreCloudTestSupport",
             dependencies: [
                 "NacreCloudTasks", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage", "NacreCloudStore", "NacreCloudWire",
-                "NacreLocks", "NacreRandom",
+                "NacreCrypto", "NacreEncryptionForms", "NacreLocks", "NacreRandom",
             ],
             path: "Tests/NacreCloudTestSupport", swiftSettings: settings + optimized),
         tests("NacreCryptoTests", ["NacreCrypto", "NacreCloudTestSupport"]),
@@ -113,7 +113,7 @@ let package = Package(
             "NacreCloudContainerTests",
             [
                 "NacreCloudTasks", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage", "NacreCloudStore", "NacreCloudServerWire",
-                "NacreCloudWire", "NacreCrypto", "NacreLocks", "NacreEncryptionForms",
+                "NacreCloudWire", "NacreCrypto", "NacreEncryptionForms", "NacreLocks",
                 "NacreCloudTestSupport",
             ]),
         tests(

@@ -23,6 +23,8 @@ enum MessageTarget {
             check(UsersPermissionRequest.self, json)
             check(SubscriptionsLookupRequest.self, json)
             check(SubscriptionsModifyRequest.self, json)
+            check(KeysAppendRequest.self, json)
+            check(KeysLogRequest.self, json)
             check(TokensCreateRequest.self, json)
             check(TokensRegisterRequest.self, json)
         }

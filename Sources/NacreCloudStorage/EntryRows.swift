@@ -96,6 +96,11 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case untoldAlerts = 93
     /// A person of the team who signs in to the console.
     case teamMember = 98
+    /// An account's statements about its keys, its account key sealed for its devices, and the account keys of earlier
+    /// generations.
+    case keyStatement = 100
+    case accountKeyWrap = 101
+    case olderAccountKey = 102
 }
 
 package struct EntryKey: Hashable, Sendable {

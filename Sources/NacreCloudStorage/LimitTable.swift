@@ -248,5 +248,6 @@ extension Limits {
         Limit("webhookSeconds", Int(webhookSeconds), .server),
         Limit("webhookRetrySeconds", Int(webhookRetrySeconds), .server),
         Limit("webhooksAtOnce", webhooksAtOnce, .server),
+        Limit("keyStatementsPerAccount", keyStatementsPerAccount, .server),
     ]
 }

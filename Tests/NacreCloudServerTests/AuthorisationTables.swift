@@ -83,6 +83,11 @@ extension AuthorisationTable {
             POST …/subscriptions/lookup  private,shared       401  421  421  200:NOT_FOUND  401
             POST …/subscriptions/modify  public               401  421  421  200:BAD_REQUEST  200:BAD_REQUEST
             POST …/subscriptions/modify  private,shared       401  421  421  200  401
+            POST …/keys/append         public                 401  421  421  400  400
+            POST …/keys/append         private,shared         401  421  421  400  401
+            POST …/keys/log            public                 401  421  421  400  400
+            POST …/keys/log            private                401  421  421  200  401
+            POST …/keys/log            shared                 401  421  421  400  401
             GET  …/users/discover      public                 401  421  421  200  401
             GET  …/users/discover      private,shared         401  421  421  400  401
             POST …/users/discover      public                 401  421  421  200  401

@@ -26,7 +26,7 @@ import Testing
             "POST …/subscriptions/list", "POST …/subscriptions/lookup", "POST …/subscriptions/modify", "POST device/tokens/create",
             "POST device/tokens/register", "GET device/tokens/web-push", "POST device/tokens/web-push", "GET device/notifications",
             "POST device/notifications", "POST container/tokens/create", "POST container/tokens/register", "POST …/records/query",
-            "GET …/zones/list", "POST …/zones/list",
+            "GET …/zones/list", "POST …/zones/list", "POST …/keys/append", "POST …/keys/log",
             // Ten names without a record count as a record.
             "POST …/records/lookup",
         ],

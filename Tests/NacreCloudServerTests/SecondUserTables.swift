@@ -35,6 +35,7 @@ enum SecondUserTable {
             ("subscriptions/modify", subscription(#""operationType":"delete""#, ""), "200:NOT_FOUND"),
             ("subscriptions/modify", subscription(#""operationType":"create""#, #","subscriptionType":"zone",\#(inCellar)"#), "200:ZONE_NOT_FOUND"),
             ("subscriptions/modify", subscription(#""operationType":"create""#, #","subscriptionType":"zone",\#(adasCellar)"#), "200:BAD_REQUEST"),
+            ("keys/append", "{}", "400"), ("keys/log", #"{"user":"<<name>>"}"#, "200"),
             ("users/discover", #"{"lookupInfos":[{"userRecordName":"<<name>>"}]}"#, "400"),
             ("users/lookup/email", #"{"users":[{"emailAddress":"ada@example.com"}]}"#, "400"),
             ("users/lookup/id", #"{"users":[{"userRecordName":"<<name>>"}]}"#, "400"), ("users/lookup/contacts", "{}", "400"),

@@ -5,7 +5,7 @@ import NacreHTTPServer
 /// Descriptions of CloudKit Web Services' endpoints for `/openapi.json`.
 extension API {
     static let descriptions: [EndpointDescription] =
-        ofRecords + ofZones + ofChanges + ofAssets + ofSubscriptions + ofNotifications + ofWebhooks + ofUsers
+        ofRecords + ofZones + ofChanges + ofAssets + ofSubscriptions + ofNotifications + ofWebhooks + ofUsers + ofKeys
 
     private static let root = "/database/1/:container/:environment/:database/"
 
@@ -167,6 +167,15 @@ extension API {
             method: .get, pattern: webhookPath,
             summary: "The changes that a webhook is told of, behind a cursor. Its secret is the bearer token.", group: "Webhooks",
             query: [.optional("after"), .optional("wait")], answers: [.init(status: 200, schema: CloudKitSchemas.webhookDelivery)], errors: errors)
+    ]
+
+    private static let ofKeys = [
+        post(
+            "keys/append", "Keys", "Adds a signed statement to the caller's log of keys.", CloudKitSchemas.keysAppendRequest,
+            CloudKitSchemas.keysAppendResponse, example: #"{"statement":"","wraps":[]}"#),
+        post(
+            "keys/log", "Keys", "The statements of a user's log of keys.", CloudKitSchemas.keysLogRequest, CloudKitSchemas.keysLogResponse,
+            example: "{}"),
     ]
 
     private static let ofUsers = [

@@ -68,6 +68,8 @@ struct API: Sendable {
         post(database + "/subscriptions/list", to: &router, subscriptionsList)
         post(database + "/subscriptions/lookup", to: &router, if: may(.write), subscriptionsLookup)
         post(database + "/subscriptions/modify", to: &router, if: may(.write), subscriptionsModify)
+        post(database + "/keys/append", to: &router, if: keysVerdict, keysAppend)
+        post(database + "/keys/log", to: &router, if: keysVerdict, keysLog)
         // CloudKit documents these under `database`, and serves them under `device`.
         for root in ["/device/1/:container/:environment", "/database/1/:container/:environment"] {
             post(root + "/tokens/create", to: &router, if: mayHaveDevices, tokensCreate)

@@ -207,6 +207,17 @@ extension CloudKitSchemas {
             "nacre?": requestDetails,
         ]))
 
+    // MARK: Keys
+
+    private static let forms = Schema.list(.base64)
+    static let keysAppendRequest = Schema.titled(
+        "KeysAppendRequest", .request(["statement": .base64, "wraps?": forms, "olderKey?": .base64, "nacre?": requestDetails]))
+    static let keysAppendResponse = Schema.titled("KeysAppendResponse", .answer(["place": .integer]))
+    static let keysLogRequest = Schema.titled(
+        "KeysLogRequest", .request(["user?": .string, "after?": .integer, "nacre?": requestDetails]))
+    static let keysLogResponse = Schema.titled(
+        "KeysLogResponse", .answer(["statements": forms, "wraps?": forms, "olderKeys?": forms, "moreComing": .boolean]))
+
     // MARK: Push tokens
 
     private static let apnsEnvironment = Schema.words(of: APNsEnvironment.self)

@@ -12,6 +12,7 @@ extension Cloud {
         let key = DatabaseKey(container: appUser.container, environment: appUser.environment, scope: .private, owner: user)
         let id = try await databaseID(key)
         if let row = try await stored(of: key, { try await self.store.read { try $0.databases([id]).first } }) { _ = try await clear(row) }
+        try await forgetKeys(of: id)
         try await leaveSharedZones(at: appUser)
         try await forgetShareRequests(at: appUser, of: account.id)
         try await forgetSubscriptions(at: appUser)

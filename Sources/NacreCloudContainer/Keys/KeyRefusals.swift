@@ -1,0 +1,47 @@
+import NacreCloudStorage
+import NacreCloudWire
+import NacreEncryptionForms
+
+/// The errors of requests about keys. On this server: CloudKit has no such requests.
+extension ServerError {
+    static let keysAreInPrivateDatabase = ServerError(
+        .badRequest, "endpoint not applicable in the database type", native: .badDatabase, field: "database",
+        remedy: "Keys are kept in their user's private database.")
+
+    static func malformedKey(_ field: String, _ fault: FormFault) -> ServerError {
+        ServerError(.badRequest, "the bytes are not the form that belongs here", field: field, remedy: "\(fault).")
+    }
+
+    static func statementRefused(_ fault: KeyLogFault) -> ServerError {
+        switch fault {
+        case .notNext:
+            ServerError(
+                .conflict, "the statement does not follow the newest one", field: "statement",
+                remedy: "Read the log with keys/log, and make the statement anew.")
+        case .tooLong:
+            ServerError(
+                .badRequest, "the account has as many statements or devices as it may have", native: .limitExceeded, internalCode: 2023,
+                field: "statement", remedy: "\(fault).")
+        default: ServerError(.badRequest, "the statement is not valid in this log", field: "statement", remedy: "\(fault).")
+        }
+    }
+
+    static let otherAccountsStatement = ServerError(
+        .badRequest, "the statement is of another account", field: "statement",
+        remedy: "The first statement names the container, the environment and the user who sends it.")
+
+    static let accountHasKeys = ServerError(
+        .conflict, "the account has keys", field: "statement",
+        remedy: "Add this device with a device of the account or its recovery key, or end the log with a signed reset.")
+
+    static func wrapsRefused(_ reason: String) -> ServerError {
+        ServerError(.badRequest, "the sealed keys are not those that belong with it", field: "wraps", remedy: reason)
+    }
+
+    static func olderKeyRefused(isNeeded: Bool) -> ServerError {
+        ServerError(
+            .badRequest, "the older key is not the one that belongs with it", field: "olderKey",
+            remedy: isNeeded
+                ? "Seal the key before under the new one, and name the new one." : "Leave olderKey out where there is no new key.")
+    }
+}

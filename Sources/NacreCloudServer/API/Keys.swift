@@ -1,0 +1,19 @@
+import NacreCloudContainer
+import NacreCloudServerWire
+import NacreCloudWire
+
+/// The public keys of accounts, and what is sealed with them. docs/encryption.md has the forms. These endpoints are this
+/// server's own.
+extension API {
+    /// `POST keys/append`
+    var keysAppend: Endpoint<KeysAppendRequest, KeysAppendResponse> {
+        Endpoint(
+            cost: { request, bytes in RequestCost(rows: 1 + request.wraps.count, bytes: bytes) },
+            ask: { request, call in try await cloud.appendKeyStatement(request, in: call.target, by: call.caller) })
+    }
+
+    /// `POST keys/log`
+    var keysLog: Endpoint<KeysLogRequest, KeysLogResponse> {
+        Endpoint(ask: { request, call in try await cloud.keyLog(request, in: call.target, by: call.caller) })
+    }
+}
