@@ -46,6 +46,7 @@ extension Record {
         web.modified.timestamp = modified.timestamp.web
         web.fields = fields.web
         web.sharing = sharing.map { Box($0.value.web) }
+        web.manifest = nil
         return web
     }
 
