@@ -136,6 +136,9 @@ struct FormTests {
         #expect(try manifest([[0x61], [0x61, 0x61], [0x62]]).parts.fields.map(\.name) == ["a", "aa", "b"])
         #expect(throws: FormFault.outOfOrder("fields")) { try manifest([[0x62], [0x61]]) }
         #expect(throws: FormFault.outOfOrder("fields")) { try manifest([[0x61], [0x61]]) }
+        let files: [UInt8] = [0, 2, 0, 1, 0x62, 0, 1] + Digest.zeros + [0, 1, 0x61, 0, 1] + Digest.zeros + Digest.zeros + [0, 0]
+        let head: [UInt8] = [1, 2] + keyID.bytes + [UInt8](repeating: 0, count: 8 + 16 + 4)
+        #expect(throws: FormFault.outOfOrder("files")) { try RecordManifest(head + files) }
         #expect(throws: FormFault.invalid("field")) { try manifest([[]]) }
         #expect(throws: FormFault.invalid("field")) { try manifest([[0xff]]) }
         #expect(throws: FormFault.invalid("field")) { try manifest([[UInt8](repeating: 0x61, count: 256)]) }

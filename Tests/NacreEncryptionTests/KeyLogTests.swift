@@ -119,6 +119,7 @@ struct KeyLogTests {
             try fork.log.check(fingerprint: ada.fingerprint, kept: kept)
         }
         #expect(throws: KeyLogFault.notNext(number: 2)) { try KeyLog([ada.statements[0], ada.statements[2], ada.statements[1]]) }
+        #expect(throws: KeyLogFault.notNext(number: 2)) { try KeyLog(Array(ada.statements.prefix(2)) + [fork.statements[2]]) }
         #expect(throws: KeyLogFault.notABeginning) { try KeyLog(Array(ada.statements.dropFirst())) }
         let other = try SampleAccount("_ada", keys: "_mallory")
         #expect(throws: KeyLogFault.otherFingerprint(kept: ada.fingerprint, shown: other.fingerprint)) {
