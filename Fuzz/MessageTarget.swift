@@ -25,6 +25,8 @@ enum MessageTarget {
             check(SubscriptionsModifyRequest.self, json)
             check(KeysAppendRequest.self, json)
             check(KeysLogRequest.self, json)
+            check(KeysScopesModifyRequest.self, json)
+            check(KeysScopesListRequest.self, json)
             check(TokensCreateRequest.self, json)
             check(TokensRegisterRequest.self, json)
         }

@@ -101,6 +101,10 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case keyStatement = 100
     case accountKeyWrap = 101
     case olderAccountKey = 102
+    /// A zone's manifests, its newest scope key sealed for accounts, and the scope keys of earlier versions.
+    case scopeManifest = 103
+    case scopeKeyWrap = 104
+    case olderScopeKey = 105
 }
 
 package struct EntryKey: Hashable, Sendable {

@@ -88,6 +88,10 @@ extension AuthorisationTable {
             POST …/keys/log            public                 401  421  421  400  400
             POST …/keys/log            private                401  421  421  200  401
             POST …/keys/log            shared                 401  421  421  400  401
+            POST …/keys/scopes/modify  public                 401  421  421  400  400
+            POST …/keys/scopes/modify  private,shared         401  421  421  400  401
+            POST …/keys/scopes/list    public                 401  421  421  400  400
+            POST …/keys/scopes/list    private,shared         401  421  421  400  401
             GET  …/users/discover      public                 401  421  421  200  401
             GET  …/users/discover      private,shared         401  421  421  400  401
             POST …/users/discover      public                 401  421  421  200  401

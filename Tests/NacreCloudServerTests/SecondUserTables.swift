@@ -36,6 +36,8 @@ enum SecondUserTable {
             ("subscriptions/modify", subscription(#""operationType":"create""#, #","subscriptionType":"zone",\#(inCellar)"#), "200:ZONE_NOT_FOUND"),
             ("subscriptions/modify", subscription(#""operationType":"create""#, #","subscriptionType":"zone",\#(adasCellar)"#), "200:BAD_REQUEST"),
             ("keys/append", "{}", "400"), ("keys/log", #"{"user":"<<name>>"}"#, "200"),
+            ("keys/scopes/modify", "{}", "400"), ("keys/scopes/list", #"{\#(adasCellar)}"#, "400"),
+            ("keys/scopes/list", #"{\#(inCellar)}"#, "404:ZONE_NOT_FOUND"),
             ("users/discover", #"{"lookupInfos":[{"userRecordName":"<<name>>"}]}"#, "400"),
             ("users/lookup/email", #"{"users":[{"emailAddress":"ada@example.com"}]}"#, "400"),
             ("users/lookup/id", #"{"users":[{"userRecordName":"<<name>>"}]}"#, "400"), ("users/lookup/contacts", "{}", "400"),

@@ -107,3 +107,73 @@ package struct SampleKeyring: Sendable {
             statement: newest.bytes, wraps: try needed.map { try wrap(for: $0).bytes }, olderKey: older?.bytes)
     }
 }
+
+/// A zone's scope with its newest manifest, as its owner's devices keep it.
+package struct SampleScope: Sendable {
+    package var keys: SampleKeyring
+    package private(set) var newest: ScopeManifest
+
+    package init(_ keys: SampleKeyring, zone: String) throws {
+        guard let id = ScopeID(Array(Digest(of: Array(zone.utf8)).bytes.prefix(ScopeID.length))),
+            let place = Place(owner: keys.account, zone: zone)
+        else { throw FormFault.invalid("sample") }
+        self.keys = keys
+        newest = try Self.signed(
+            ScopeManifest.Parts(
+                place: place, scope: id, root: "", number: 0, stamp: 1_000, before: .none, version: 1, oldest: 1, keyProofs: [Self.proof(1)],
+                participants: [Self.owner(keys)], linkPermission: .none), by: keys.first, keys)
+    }
+
+    private static func proof(_ version: UInt32) -> Digest { Digest(of: Array("key \(version)".utf8)) }
+
+    private static func owner(_ keys: SampleKeyring) -> ScopeManifest.Participant {
+        .init(
+            user: keys.account.user, fingerprint: keys.log.fingerprint, head: keys.log.head, permission: .readWrite, role: .owner)
+    }
+
+    private static func signed(_ parts: ScopeManifest.Parts, by device: KeyringDevice, _ keys: SampleKeyring) throws -> ScopeManifest {
+        try ScopeManifest(parts: parts, signer: keys.log.fingerprint, device: device.id, sign: device.sign)
+    }
+
+    /// Returns the next manifest, with the owner's newest statement.
+    package func next(by device: KeyringDevice? = nil, _ change: (inout ScopeManifest.Parts) -> Void = { _ in }) throws -> ScopeManifest {
+        let last = newest.parts
+        var parts = ScopeManifest.Parts(
+            place: last.place, scope: last.scope, root: "", number: last.number + 1, stamp: last.stamp + 1, before: newest.hash,
+            version: last.version, oldest: last.oldest, keyProofs: last.keyProofs, participants: [Self.owner(keys)], linkPermission: .none)
+        change(&parts)
+        return try Self.signed(parts, by: device ?? keys.first, keys)
+    }
+
+    /// Takes the next manifest.
+    /// - Parameter isRotated: whether it has a new version of the key.
+    package mutating func goOn(isRotated: Bool) throws {
+        newest = try next { parts in
+            guard isRotated else { return }
+            parts.version += 1
+            parts.keyProofs.append(Self.proof(parts.version))
+        }
+    }
+
+    package func wrap(generation: UInt32? = nil, by sender: KeyringDevice? = nil) throws -> KeyWrap {
+        let sender = sender ?? keys.first
+        guard let id = newest.parts.keyID,
+            let wrap = try KeyWrap(
+                subject: .scopeKey(id), recipient: keys.log.fingerprint, generation: generation ?? keys.log.generation, sender: sender.id,
+                sealed: [UInt8](repeating: 7, count: KeyWrap.sealedLength), sign: sender.sign)
+        else { throw FormFault.invalid("sample") }
+        return wrap
+    }
+
+    /// Returns the request that has the newest manifest kept, with the keys of a new version.
+    package func request(isNewKey: Bool) throws -> KeysScopesModifyRequest {
+        let older = newest.parts.keyID.flatMap { id in
+            NacreEncryptionForms.SealedValue(
+                kind: .olderKey, keyID: id, salt: keys.log.fingerprint, commitment: keys.log.fingerprint,
+                ciphertext: [UInt8](repeating: 7, count: 32 + AESGCM.tagLength))
+        }
+        return KeysScopesModifyRequest(
+            zoneID: ZoneID(zoneName: newest.parts.place.zone), manifest: newest.bytes, wraps: isNewKey ? [try wrap().bytes] : [],
+            olderKey: isNewKey && newest.parts.version > 1 ? older?.bytes : nil)
+    }
+}

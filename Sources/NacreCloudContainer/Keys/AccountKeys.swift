@@ -10,7 +10,8 @@ package struct AccountKeys: Hashable, Sendable {
     /// The newest statement.
     package let newest: KeyStatement?
 
-    /// Verifies the newest log. The logs before it were verified when they grew.
+    /// Reads the logs from rows of the store, each of which was verified when it came. About 10 µs for each statement of
+    /// the newest log, and 0.1 ms for one with new keys.
     package init(_ statements: [KeyStatement]) throws(KeyLogFault) {
         count = statements.count
         newest = statements.last
@@ -19,7 +20,7 @@ package struct AccountKeys: Hashable, Sendable {
             return
         }
         let first = statements.lastIndex { if case .begin = $0.action { true } else { false } }
-        log = try KeyLog(Array(statements[(first ?? 0)...]))
+        log = try KeyLog(verified: Array(statements[(first ?? 0)...]))
     }
 }
 

@@ -44,4 +44,37 @@ extension ServerError {
             remedy: isNeeded
                 ? "Seal the key before under the new one, and name the new one." : "Leave olderKey out where there is no new key.")
     }
+
+    // MARK: Scopes
+
+    static let noKeys = ServerError(
+        .badRequest, "the account has no keys", field: "manifest", remedy: "Begin the account's log with keys/append.")
+
+    static let otherZonesManifest = ServerError(
+        .badRequest, "the manifest is of another zone", field: "manifest",
+        remedy: "A manifest names the container, the environment, the user who sends it, and the zone of the request.")
+
+    static let sharedScope = ServerError(
+        .badRequest, "keys of shares are not built yet", field: "manifest", remedy: "A scope is a zone, and its owner alone takes part in it.")
+
+    static let manifestTooLarge = ServerError(
+        .badRequest, "the manifest is larger than one may be (\(Limits.scopeManifestBytes) bytes)", native: .limitExceeded, internalCode: 2023,
+        field: "manifest", remedy: "Seal old data anew, and raise the oldest version.")
+
+    static let tooManyManifests = ServerError(
+        .badRequest, "the scope has as many manifests as it may have (\(Limits.manifestsPerScope))", native: .limitExceeded, internalCode: 2023,
+        field: "manifest")
+
+    static func versionLeftOut(next: UInt32) -> ServerError {
+        ServerError(.badRequest, "a version of the key is left out", field: "manifest", remedy: "The next version is \(next).")
+    }
+
+    static func manifestRefused(_ fault: ScopeFault) -> ServerError {
+        guard case .notNext = fault else {
+            return ServerError(.badRequest, "the manifest is not valid in this scope", field: "manifest", remedy: "\(fault).")
+        }
+        return ServerError(
+            .conflict, "the manifest does not follow the newest one", field: "manifest",
+            remedy: "Read the scope with keys/scopes/list and the log with keys/log, and make the manifest anew.")
+    }
 }

@@ -1,7 +1,7 @@
 package import NacreCloudStorage
 package import NacreCloudWire
 
-/// The task that removes the records and assets of a deleted zone, in chunks.
+/// The task that removes the records, assets and sealed keys of a deleted zone, in chunks.
 package struct ReclaimZone: TaskHandler {
     private var zone: ZoneAddress
     /// On this server: assets of one chunk of work. Each asset may have thousands of chunks.
@@ -35,14 +35,15 @@ package struct ReclaimZone: TaskHandler {
             let assets = Array(try transaction.assets(of: zone, limit: Self.assetsPerChunk).few)
             var plan = WritePlan()
             if assets.isEmpty {
-                plan = WritePlan(finishing: leased.key)
+                plan.entriesRemoved = try transaction.scopeEntries(of: zone, limit: Limits.reclaimChunk)
+                if plan.entriesRemoved.isEmpty { plan = WritePlan(finishing: leased.key) }
             } else {
                 // A task that died in the middle does these assets again: a missing chunk is no error.
                 plan.tasks = [CollectAssets.task(forChunksOf: assets, in: zone, due: now)]
                 for asset in assets { plan.remove(asset, in: zone.database) }
             }
             try transaction.apply(plan)
-            return .commit(!assets.isEmpty)
+            return .commit(plan.tasksFinished.isEmpty)
         }
     }
 

@@ -176,6 +176,12 @@ extension API {
         post(
             "keys/log", "Keys", "The statements of a user's log of keys.", CloudKitSchemas.keysLogRequest, CloudKitSchemas.keysLogResponse,
             example: "{}"),
+        post(
+            "keys/scopes/modify", "Keys", "Adds a signed manifest to the scope of a zone.", CloudKitSchemas.keysScopesModifyRequest, .answer([:]),
+            example: #"{"zoneID":{"zoneName":"Diary"},"manifest":"","wraps":[]}"#),
+        post(
+            "keys/scopes/list", "Keys", "The manifests of a zone's scope, and its sealed keys.", CloudKitSchemas.keysScopesListRequest,
+            CloudKitSchemas.keysScopesListResponse, example: #"{"zoneID":{"zoneName":"Diary"}}"#),
     ]
 
     private static let ofUsers = [

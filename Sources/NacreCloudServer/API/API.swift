@@ -70,6 +70,8 @@ struct API: Sendable {
         post(database + "/subscriptions/modify", to: &router, if: may(.write), subscriptionsModify)
         post(database + "/keys/append", to: &router, if: keysVerdict, keysAppend)
         post(database + "/keys/log", to: &router, if: keysVerdict, keysLog)
+        post(database + "/keys/scopes/modify", to: &router, if: keysVerdict, keysScopesModify)
+        post(database + "/keys/scopes/list", to: &router, if: keysVerdict, keysScopesList)
         // CloudKit documents these under `database`, and serves them under `device`.
         for root in ["/device/1/:container/:environment", "/database/1/:container/:environment"] {
             post(root + "/tokens/create", to: &router, if: mayHaveDevices, tokensCreate)

@@ -16,4 +16,16 @@ extension API {
     var keysLog: Endpoint<KeysLogRequest, KeysLogResponse> {
         Endpoint(ask: { request, call in try await cloud.keyLog(request, in: call.target, by: call.caller) })
     }
+
+    /// `POST keys/scopes/modify`
+    var keysScopesModify: Endpoint<KeysScopesModifyRequest, KeysScopesModifyResponse> {
+        Endpoint(
+            cost: { request, bytes in RequestCost(rows: 1 + request.wraps.count, bytes: bytes) },
+            ask: { request, call in try await cloud.modifyScope(request, in: call.target, by: call.caller) })
+    }
+
+    /// `POST keys/scopes/list`
+    var keysScopesList: Endpoint<KeysScopesListRequest, KeysScopesListResponse> {
+        Endpoint(ask: { request, call in try await cloud.listScope(request, in: call.target, by: call.caller) })
+    }
 }

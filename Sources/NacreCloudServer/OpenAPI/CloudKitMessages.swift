@@ -217,6 +217,13 @@ extension CloudKitSchemas {
         "KeysLogRequest", .request(["user?": .string, "after?": .integer, "nacre?": requestDetails]))
     static let keysLogResponse = Schema.titled(
         "KeysLogResponse", .answer(["statements": forms, "wraps?": forms, "olderKeys?": forms, "moreComing": .boolean]))
+    static let keysScopesModifyRequest = Schema.titled(
+        "KeysScopesModifyRequest",
+        .request(["zoneID": zoneIDAsked, "manifest": .base64, "wraps?": forms, "olderKey?": .base64, "nacre?": requestDetails]))
+    static let keysScopesListRequest = Schema.titled(
+        "KeysScopesListRequest", .request(["zoneID": zoneIDAsked, "before?": .integer, "nacre?": requestDetails]))
+    static let keysScopesListResponse = Schema.titled(
+        "KeysScopesListResponse", .answer(["manifests": forms, "wraps?": forms, "olderKeys?": forms, "moreComing": .boolean]))
 
     // MARK: Push tokens
 

@@ -1,0 +1,98 @@
+package import NacreCloudAccounts
+import NacreCloudStorage
+package import NacreCloudWire
+import NacreEncryptionForms
+
+extension Cloud {
+    /// `keys/scopes/modify`: adds a manifest to the scope of a zone. A repeated request finds its manifest as the newest,
+    /// and is answered as before.
+    ///
+    /// The caller's log is verified on a snapshot. The transaction then writes only if neither it nor the scope has
+    /// moved.
+    package func modifyScope(
+        _ request: KeysScopesModifyRequest, in target: DatabaseTarget, by caller: Caller
+    ) async throws -> KeysScopesModifyResponse {
+        let (database, account) = try await keyDatabase(target, by: caller)
+        let zone = try database.zone(request.zoneID)
+        let addition = try ScopeAddition(request)
+        guard let place = Place(owner: account, zone: zone.name) else { throw ServerError.zoneNotFound(request.zoneID) }
+        return try await stored(of: database.key, zone: request.zoneID) {
+            let (statements, address, last) = try await self.store.read { transaction -> ([KeyStatement], ZoneAddress, ScopeManifest?) in
+                let address = try zone.require(transaction)
+                return (try transaction.keyStatements(in: database.id), address, try transaction.newestManifest(of: address))
+            }
+            if let last, last == addition.manifest { return KeysScopesModifyResponse() }
+            WorkMeter.current?.add(rows: statements.count)
+            let log = try await withTaskExecutorPreference(process.longWork) { try await Self.newestLog(of: statements) }
+            guard let log else { throw ServerError.noKeys }
+            if let fault = addition.fault(over: last, at: place, by: log) { throw fault }
+            try await self.store.write { transaction in
+                // The lock keeps statements and manifests apart. A statement after these may have removed the signer.
+                let next = KeyEntries.statement(at: statements.count, in: database.id)
+                let advance = try transaction.lock(zoneNamed: nil, in: database.id, operation: nil, entries: [next])
+                guard advance.entries.isEmpty, try zone.require(transaction) == address, try transaction.newestManifest(of: address) == last else {
+                    throw ServerError.manifestRefused(.notNext(number: addition.manifest.parts.number))
+                }
+                var plan = WritePlan()
+                plan.put(addition, after: last, in: address)
+                try transaction.apply(plan)
+                return .commit(())
+            }
+            return KeysScopesModifyResponse()
+        }
+    }
+
+    private static func newestLog(of statements: [KeyStatement]) async throws -> KeyLog? { try AccountKeys(stored: statements).log }
+
+    /// `keys/scopes/list`: a page of the manifests of a zone's scope, the newest first.
+    package func listScope(
+        _ request: KeysScopesListRequest, in target: DatabaseTarget, by caller: Caller
+    ) async throws -> KeysScopesListResponse {
+        let (database, _) = try await keyDatabase(target, by: caller)
+        let zone = try database.zone(request.zoneID)
+        if let before = request.before, before < 0 { throw ServerError.badValue("before", "invalid number", remedy: "Numbers begin at 0.") }
+        let answer = try await stored(of: database.key, zone: request.zoneID) {
+            try await self.store.read { transaction -> KeysScopesListResponse in
+                let address = try zone.require(transaction)
+                let prefix = ShareEntries.prefix(of: address)
+                guard let newest = try transaction.newestManifest(of: address) else { return KeysScopesListResponse(manifests: []) }
+                let after = request.before.map { ScopeEntries.manifest(UInt64($0), of: newest.parts.scope, in: address).key } ?? prefix
+                let rows = try transaction.entries(in: address.database, .scopeManifest, after: after, limit: Limits.scopeManifestsPerPage + 1)
+                    .filter { $0.key.key.hasPrefix(prefix) }
+                let page = rows.prefix(Limits.scopeManifestsPerPage).map(\.value)
+                guard request.before == nil else { return KeysScopesListResponse(manifests: page, moreComing: page.count < rows.count) }
+                return KeysScopesListResponse(
+                    manifests: page, moreComing: page.count < rows.count,
+                    wraps: try transaction.everyEntry(.scopeKeyWrap, of: address) { _ in true }.map(\.value),
+                    olderKeys: try transaction.everyEntry(.olderScopeKey, of: address) { _ in true }.map(\.value))
+            }
+        }
+        WorkMeter.current?.add(rows: answer.manifests.count + (answer.wraps?.count ?? 0) + (answer.olderKeys?.count ?? 0))
+        return answer
+    }
+}
+
+extension RequestedZone {
+    /// Returns the zone's address.
+    /// - Throws: `ServerError.zoneNotFound` also for a default zone in which nothing was saved yet.
+    fileprivate func require(_ transaction: any ReadTransaction) throws -> ZoneAddress {
+        guard let found = try find(transaction) else { throw ServerError.zoneNotFound(zoneID) }
+        return found.address
+    }
+}
+
+extension ScopeAddition {
+    /// Reads the forms of a request.
+    init(_ request: KeysScopesModifyRequest) throws(ServerError) {
+        guard request.manifest.count <= Limits.scopeManifestBytes else { throw .manifestTooLarge }
+        guard request.wraps.count <= Limits.participantsPerShare else {
+            throw .tooManyItems(request.wraps.count, limit: Limits.participantsPerShare, field: "wraps")
+        }
+        manifest = try .init(of: request.manifest, in: "manifest")
+        guard manifest.parts.number < Limits.manifestsPerScope else { throw .tooManyManifests }
+        var wraps: [KeyWrap] = []
+        for bytes in request.wraps { wraps.append(try .init(of: bytes, in: "wraps")) }
+        self.wraps = wraps
+        olderKey = if let bytes = request.olderKey { try .init(of: bytes, in: "olderKey") } else { nil }
+    }
+}

@@ -1,0 +1,56 @@
+package import NacreCloudWire
+package import NacreEncryptionForms
+
+/// A manifest of a scope that is to be kept, with the keys that come with it.
+package struct ScopeAddition: Hashable, Sendable {
+    package var manifest: ScopeManifest
+    package var wraps: [KeyWrap]
+    package var olderKey: NacreEncryptionForms.SealedValue?
+
+    package init(manifest: ScopeManifest, wraps: [KeyWrap] = [], olderKey: NacreEncryptionForms.SealedValue? = nil) {
+        self.manifest = manifest
+        self.wraps = wraps
+        self.olderKey = olderKey
+    }
+
+    /// Returns the error of the manifest or its keys; nil if they are to be kept. The server refuses what a client would
+    /// refuse, and a new version of the key without the wraps that its accounts need.
+    /// - Parameters:
+    ///   - last: the newest manifest of the scope; nil: this is the first.
+    ///   - place: the caller's zone.
+    ///   - log: the caller's log of keys.
+    package func fault(over last: ScopeManifest?, at place: Place, by log: KeyLog) -> ServerError? {
+        guard manifest.parts.place == place else { return .otherZonesManifest }
+        guard manifest.parts.root.isEmpty, !manifest.parts.isShared else { return .sharedScope }
+        do throws(ScopeFault) {
+            if let last {
+                try manifest.check(follows: last)
+            } else if manifest.parts.number > 0 {
+                throw .notNext(number: manifest.parts.number)
+            }
+            try manifest.checkSigner(before: last?.parts ?? manifest.parts, logs: [log.fingerprint: log], mustBeEnrolled: true)
+            _ = try manifest.recipient(named: place.owner.user, log: log)
+        } catch {
+            return .manifestRefused(error)
+        }
+        let before = last?.parts.version ?? 0
+        // One older key opens the version before, so none is left out.
+        guard manifest.parts.version - before <= 1 else { return .versionLeftOut(next: before + 1) }
+        return fault(ofKeys: manifest.parts.version > before, for: log, isFirst: last == nil)
+    }
+
+    private func fault(ofKeys isNewKey: Bool, for log: KeyLog, isFirst: Bool) -> ServerError? {
+        guard wraps.count == (isNewKey ? 1 : 0) else {
+            return .wrapsRefused(isNewKey ? "A new version of the key is sealed for its owner, once." : "Leave wraps out where there is no new key.")
+        }
+        for wrap in wraps {
+            guard wrap.subject == manifest.parts.keyID.map(KeyWrap.Subject.scopeKey), wrap.generation == log.generation else {
+                return .wrapsRefused("It is the newest version of this scope's key, for generation \(log.generation) of the account key.")
+            }
+            if let fault = wrap.fault(senders: log, recipients: log) { return .wrapsRefused("\(fault).") }
+        }
+        let isNeeded = isNewKey && !isFirst
+        guard isNeeded, let olderKey else { return olderKey == nil && !isNeeded ? nil : .olderKeyRefused(isNeeded: isNeeded) }
+        return olderKey.kind == .olderKey && olderKey.keyID == manifest.parts.keyID ? nil : .olderKeyRefused(isNeeded: true)
+    }
+}

@@ -1,0 +1,104 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import NacreEncryptionForms
+import Testing
+
+@testable import NacreCloudContainer
+@testable import NacreCloudStorage
+
+/// Tests of the scopes of zones that the server keeps: the rules as values, and over the engines.
+@Suite(.timeLimit(.minutes(1))) struct ScopeKeyTests {
+    private static func refusal(_ request: KeysScopesModifyRequest, over last: ScopeManifest?, by keys: SampleKeyring) throws -> ServerError? {
+        let place = try #require(Place(owner: keys.account, zone: "Diary"))
+        return try ScopeAddition(request).fault(over: last, at: place, by: keys.log)
+    }
+
+    @Test func `a manifest is kept with the keys of a new version, and with none where the version stays`() throws {
+        let ada = try SampleKeyring("_ada", container: TestCloud.container)
+        var scope = try SampleScope(ada, zone: "Diary")
+        var last: ScopeManifest?
+        for isNewKey in [true, false, true] {
+            if last != nil { try scope.goOn(isRotated: isNewKey) }
+            let right = try scope.request(isNewKey: isNewKey)
+            #expect(try Self.refusal(right, over: last, by: ada) == nil)
+            var wrong = [right, right, right]
+            wrong[0].wraps = isNewKey ? [] : [try scope.wrap().bytes]
+            wrong[1].wraps = [try scope.wrap(generation: 2).bytes]
+            wrong[2].wraps = [try scope.wrap(by: KeyringDevice("stranger")).bytes]
+            for request in wrong { #expect(try Self.refusal(request, over: last, by: ada)?.field == "wraps") }
+            var other = right
+            other.olderKey = right.olderKey == nil ? try ada.olderKey(under: 1).bytes : nil
+            #expect(try Self.refusal(other, over: last, by: ada)?.field == "olderKey")
+            last = scope.newest
+        }
+    }
+
+    @Test func `a manifest that a client would refuse is refused, a stale one as a conflict, and one of a share for now`() throws {
+        var ada = try SampleKeyring("_ada", container: TestCloud.container)
+        let phone = try KeyringDevice("phone")
+        try ada.say(ada.adding(phone))
+        let first = try SampleScope(ada, zone: "Diary")
+        func refusal(_ manifest: ScopeManifest, by keys: SampleKeyring? = nil) throws -> ServerError? {
+            let request = KeysScopesModifyRequest(zoneID: ZoneID(zoneName: "Diary"), manifest: manifest.bytes)
+            return try Self.refusal(request, over: first.newest, by: keys ?? ada)
+        }
+        #expect(try refusal(first.next(by: phone)) == nil)
+        #expect(try refusal(first.newest)?.code == .conflict)
+        #expect(try refusal(first.next { $0.number += 1 })?.code == .conflict)
+        #expect(try refusal(first.next { $0.stamp = 1_000 })?.code == .badRequest)
+        #expect(try refusal(first.next(by: KeyringDevice("stranger")))?.code == .badRequest)
+        #expect(try refusal(first.next { $0.linkPermission = .readOnly })?.code == .badRequest)
+        var rotated = first
+        try rotated.goOn(isRotated: true)
+        let twice = try first.next {
+            $0.version = 3
+            $0.keyProofs = rotated.newest.parts.keyProofs + [first.newest.hash]
+        }
+        #expect(try refusal(twice)?.field == "manifest")
+        // The device was removed in the meantime.
+        var later = ada
+        try later.say(later.removing(phone))
+        #expect(try refusal(first.next(by: phone), by: later)?.code == .badRequest)
+        let other = try SampleScope(ada, zone: "Work")
+        #expect(try Self.refusal(other.request(isNewKey: true), over: nil, by: ada)?.field == "manifest")
+        #expect(try Self.refusal(rotated.request(isNewKey: true), over: nil, by: ada)?.code == .conflict)
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a zone's scope goes on by its manifests, and goes with the zone`(_ engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        let ada = test.user("_ada")
+        func list(before: Int? = nil) async throws -> KeysScopesListResponse {
+            try await ada.cloud.listScope(
+                KeysScopesListRequest(zoneID: ZoneID(zoneName: "Diary"), before: before), in: ada.target, by: ada.caller)
+        }
+        func modify(_ request: KeysScopesModifyRequest) async throws {
+            _ = try await ada.cloud.modifyScope(request, in: ada.target, by: ada.caller)
+        }
+        let keys = try SampleKeyring("_ada", container: TestCloud.container)
+        var scope = try SampleScope(keys, zone: "Diary")
+        await #expect(throws: ServerError.self) { try await modify(scope.request(isNewKey: true)) }
+        try await ada.makeZone("Diary")
+        await #expect(throws: ServerError.self) { try await modify(scope.request(isNewKey: true)) }
+        _ = try await ada.cloud.appendKeyStatement(keys.request(), in: ada.target, by: ada.caller)
+        let first = scope.newest.bytes
+        try await modify(scope.request(isNewKey: true))
+        // Sent again after a lost answer.
+        try await modify(scope.request(isNewKey: true))
+        try scope.goOn(isRotated: true)
+        let request = try scope.request(isNewKey: true)
+        try await modify(request)
+        let expected = KeysScopesListResponse(manifests: [request.manifest, first], wraps: request.wraps, olderKeys: request.olderKey.map { [$0] })
+        #expect(try await list() == expected)
+        #expect(try await list(before: 1) == KeysScopesListResponse(manifests: [first]))
+        try await ada.deleteZone("Diary")
+        try await ada.makeZone("Diary")
+        #expect(try await list() == KeysScopesListResponse(manifests: []))
+        try await test.runAllTasks()
+        let database = try await test.cloud.database(ada.target, for: .read, by: ada.caller).id
+        let left = try await test.store.read { transaction in
+            try ScopeEntries.kinds.flatMap { try transaction.entries(in: database, $0, after: nil, limit: 10) }.count
+        }
+        #expect(left == 0)
+    }
+}
