@@ -249,8 +249,6 @@ extension Limits {
         Limit("webhookRetrySeconds", Int(webhookRetrySeconds), .server),
         Limit("webhooksAtOnce", webhooksAtOnce, .server),
         Limit("keyStatementsPerAccount", keyStatementsPerAccount, .server),
-        Limit("manifestsPerScope", manifestsPerScope, .server),
         Limit("scopeManifestBytes", scopeManifestBytes, .server),
-        Limit("scopeManifestsPerPage", scopeManifestsPerPage, .server),
     ]
 }

@@ -497,10 +497,6 @@ extension Limits {
     package static let webhooksAtOnce = 8
     /// Statements of an account about its keys, in all its logs. On this server: two logs of the largest size.
     package static let keyStatementsPerAccount = 2_000
-    /// Manifests of a scope. On this server: clients verify each from the first on.
-    package static let manifestsPerScope = 1_000
     /// Bytes of a manifest. On this server: a hundred participants, and some hundred versions of the key.
     package static let scopeManifestBytes = 32 * 1024
-    /// Manifests of a scope on a page. On this server: a page is about a megabyte at most.
-    package static let scopeManifestsPerPage = 30
 }

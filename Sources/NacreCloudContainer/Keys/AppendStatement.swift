@@ -10,8 +10,8 @@ package func keysVerdict(_ target: DatabaseTarget, by caller: Caller) -> ServerE
 }
 
 extension Cloud {
-    /// `keys/append`: adds a statement to the caller's log of keys. A repeated request finds its statement as the newest,
-    /// and is answered as before.
+    /// `keys/append`: adds a statement to the caller's log of keys. A repeated request finds its statement as the
+    /// newest, and is answered as before.
     ///
     /// The log is verified on a snapshot, at some 0.2 ms a statement. The transaction then writes only if the log has
     /// not moved. Costs a call of the store for each page of the log, and four more.
@@ -38,8 +38,8 @@ extension Cloud {
         return KeyChange(addition: addition, keys: keys, log: try keys.adding(addition, of: account), database: database.id, key: database.key)
     }
 
-    /// `keys/log`: a page of the statements of an account, from the first of its first log on. They are public keys, and
-    /// every user of the environment may read those of a user whose record name they have. The sealed keys are the
+    /// `keys/log`: a page of the statements of an account, from the first of its first log on. They are public keys,
+    /// and every user of the environment may read those of a user whose record name they have. The sealed keys are the
     /// caller's own.
     package func keyLog(_ request: KeysLogRequest, in target: DatabaseTarget, by caller: Caller) async throws -> KeysLogResponse {
         let (own, account) = try await keyDatabase(target, by: caller)

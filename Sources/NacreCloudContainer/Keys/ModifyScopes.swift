@@ -4,8 +4,11 @@ package import NacreCloudWire
 import NacreEncryptionForms
 
 extension Cloud {
-    /// `keys/scopes/modify`: adds a manifest to the scope of a zone. A repeated request finds its manifest as the newest,
-    /// and is answered as before.
+    /// Manifests on a page: a megabyte of the largest.
+    private static let manifestsPerPage = 30
+
+    /// `keys/scopes/modify`: adds a manifest to the scope of a zone. A repeated request finds its manifest as the
+    /// newest, and is answered as before.
     ///
     /// The caller's log is verified on a snapshot. The transaction then writes only if neither it nor the scope has
     /// moved.
@@ -57,9 +60,9 @@ extension Cloud {
                 let prefix = ShareEntries.prefix(of: address)
                 guard let newest = try transaction.newestManifest(of: address) else { return KeysScopesListResponse(manifests: []) }
                 let after = request.before.map { ScopeEntries.manifest(UInt64($0), of: newest.parts.scope, in: address).key } ?? prefix
-                let rows = try transaction.entries(in: address.database, .scopeManifest, after: after, limit: Limits.scopeManifestsPerPage + 1)
+                let rows = try transaction.entries(in: address.database, .scopeManifest, after: after, limit: Self.manifestsPerPage + 1)
                     .filter { $0.key.key.hasPrefix(prefix) }
-                let page = rows.prefix(Limits.scopeManifestsPerPage).map(\.value)
+                let page = rows.prefix(Self.manifestsPerPage).map(\.value)
                 guard request.before == nil else { return KeysScopesListResponse(manifests: page, moreComing: page.count < rows.count) }
                 return KeysScopesListResponse(
                     manifests: page, moreComing: page.count < rows.count,
@@ -82,6 +85,9 @@ extension RequestedZone {
 }
 
 extension ScopeAddition {
+    /// Manifests of a scope, as many as a log has statements: clients verify each from the first on.
+    static let manifestsPerScope = KeyLog.statementsMax
+
     /// Reads the forms of a request.
     init(_ request: KeysScopesModifyRequest) throws(ServerError) {
         guard request.manifest.count <= Limits.scopeManifestBytes else { throw .manifestTooLarge }
@@ -89,7 +95,7 @@ extension ScopeAddition {
             throw .tooManyItems(request.wraps.count, limit: Limits.participantsPerShare, field: "wraps")
         }
         manifest = try .init(of: request.manifest, in: "manifest")
-        guard manifest.parts.number < Limits.manifestsPerScope else { throw .tooManyManifests }
+        guard manifest.parts.number < Self.manifestsPerScope else { throw .tooManyManifests }
         var wraps: [KeyWrap] = []
         for bytes in request.wraps { wraps.append(try .init(of: bytes, in: "wraps")) }
         self.wraps = wraps

@@ -2,8 +2,8 @@ import NacreCloudStorage
 import NacreCloudWire
 import NacreEncryptionForms
 
-/// The keys of the entries that a zone's scope consists of. They begin with the zone's number, so that a new zone of the
-/// same name has none of them.
+/// The keys of the entries that a zone's scope consists of. They begin with the zone's number, so that a new zone of
+/// the same name has none of them.
 enum ScopeEntries {
     static let kinds: [EntryKind] = [.scopeManifest, .scopeKeyWrap, .olderScopeKey]
 

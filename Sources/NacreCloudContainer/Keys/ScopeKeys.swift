@@ -13,8 +13,8 @@ package struct ScopeAddition: Hashable, Sendable {
         self.olderKey = olderKey
     }
 
-    /// Returns the error of the manifest or its keys; nil if they are to be kept. The server refuses what a client would
-    /// refuse, and a new version of the key without the wraps that its accounts need.
+    /// Returns the error of the manifest or its keys; nil if they are to be kept. The server refuses what a client
+    /// would refuse, and a new version of the key without the wraps that its accounts need.
     /// - Parameters:
     ///   - last: the newest manifest of the scope; nil: this is the first.
     ///   - place: the caller's zone.

@@ -2,8 +2,8 @@ import NacreCloudContainer
 import NacreCloudServerWire
 import NacreCloudWire
 
-/// The public keys of accounts, and what is sealed with them. docs/encryption.md has the forms. These endpoints are this
-/// server's own.
+/// The public keys of accounts, and what is sealed with them. docs/encryption.md has the forms. These endpoints are
+/// this server's own.
 extension API {
     /// `POST keys/append`
     var keysAppend: Endpoint<KeysAppendRequest, KeysAppendResponse> {

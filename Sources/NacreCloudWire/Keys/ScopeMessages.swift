@@ -1,5 +1,5 @@
-/// `POST keys/scopes/modify`, an endpoint of this server's own: adds a manifest to the scope of a zone, and keeps the keys
-/// that are sealed with it. All parts are forms of docs/encryption.md.
+/// `POST keys/scopes/modify`, an endpoint of this server's own: adds a manifest to the scope of a zone, and keeps the
+/// keys that are sealed with it. All parts are forms of docs/encryption.md.
 package struct KeysScopesModifyRequest: Equatable, Sendable {
     package var zoneID: ZoneID
     package var manifest: [UInt8]
