@@ -19,6 +19,8 @@ extension Cloud {
         let (database, account) = try await keyDatabase(target, by: caller)
         let addition = try KeyAddition(request)
         let statements = try await stored(of: database.key) { try await self.store.read { try $0.keyStatements(in: database.id) } }
+        // A crash may have come between a reset and its consequence.
+        if case .reset? = statements.last?.action { try await resetScopes(of: database) }
         if let last = statements.last, last == addition.statement { return KeysAppendResponse(place: statements.count - 1) }
         guard statements.count < Limits.keyStatementsPerAccount else { throw ServerError.statementRefused(.tooLong) }
         WorkMeter.current?.add(rows: statements.count)
@@ -28,6 +30,7 @@ extension Cloud {
             }
             try await self.store.write { try change.run($0) }
         }
+        if case .reset = addition.statement.action { try await resetScopes(of: database) }
         return KeysAppendResponse(place: statements.count)
     }
 

@@ -62,7 +62,8 @@ extension ServerError {
         field: "manifest", remedy: "Seal old data anew, and raise the oldest version.")
 
     static let tooManyManifests = ServerError(
-        .badRequest, "the scope has as many manifests as it may have (\(ScopeAddition.manifestsPerScope))", native: .limitExceeded, internalCode: 2023,
+        .badRequest, "the scope has as many manifests as it may have (\(ScopeAddition.manifestsPerScope))", native: .limitExceeded,
+        internalCode: 2023,
         field: "manifest")
 
     static func versionLeftOut(next: UInt32) -> ServerError {
