@@ -57,7 +57,7 @@ extension ServerError {
     static let sharedScope = ServerError(
         .badRequest, "keys of shares are not built yet", field: "manifest", remedy: "A scope is a zone, and its owner alone takes part in it.")
 
-    static let manifestTooLarge = ServerError(
+    static let scopeManifestTooLarge = ServerError(
         .badRequest, "the manifest is larger than one may be (\(Limits.scopeManifestBytes) bytes)", native: .limitExceeded, internalCode: 2023,
         field: "manifest", remedy: "Seal old data anew, and raise the oldest version.")
 

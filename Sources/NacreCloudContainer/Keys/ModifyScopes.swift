@@ -90,7 +90,7 @@ extension ScopeAddition {
 
     /// Reads the forms of a request.
     init(_ request: KeysScopesModifyRequest) throws(ServerError) {
-        guard request.manifest.count <= Limits.scopeManifestBytes else { throw .manifestTooLarge }
+        guard request.manifest.count <= Limits.scopeManifestBytes else { throw .scopeManifestTooLarge }
         guard request.wraps.count <= Limits.participantsPerShare else {
             throw .tooManyItems(request.wraps.count, limit: Limits.participantsPerShare, field: "wraps")
         }
