@@ -60,12 +60,12 @@ extension AccountKeys {
 
     private func continued(by statement: KeyStatement) throws(KeyLogFault) -> KeyLog {
         if case .begin(let beginning) = statement.action {
-            guard let log, !log.isReset else {
-                guard log == nil else { throw .notNext(number: statement.number) }
+            guard let log else {
                 // A first log follows nothing.
                 guard beginning.reset == .none else { throw .notABeginning }
                 return try KeyLog(first: statement)
             }
+            guard log.isReset else { throw .notNext(number: statement.number) }
             let next = try KeyLog(first: statement)
             try next.check(follows: log)
             return next
