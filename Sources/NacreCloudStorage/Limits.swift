@@ -271,8 +271,7 @@ extension Limits {
     package static let idempotencyKeySeconds: Double = 24 * 3600
     /// Idempotency keys that are kept at the same time. On this server: one per minute and a half.
     package static let idempotencyKeysKept = 1000
-    /// Bytes of an answer kept under an idempotency key. On this server: a schema's history is longer, and can be asked
-    /// for again.
+    /// Bytes of an answer kept under an idempotency key. On this server: longer ones can be asked for again.
     package static let idempotentAnswerBytes = 64 * 1024
     /// Seconds that a web auth token is good without use. CloudKit: Web Services Reference, 30 minutes.
     package static let sessionSeconds: Double = 30 * 60
@@ -413,8 +412,7 @@ extension Limits {
     package static let subscriptionBytes = 16 * 1024
     /// Fields of a record whose values a notification carries. CloudKit: `CKSubscription.NotificationInfo.desiredKeys`.
     package static let fieldsPerNotification = 3
-    /// Characters of a text that a notification takes from a record. CloudKit: `desiredKeys` and localization
-    /// arguments, "may be truncated".
+    /// Characters of a text that a notification takes from a record. CloudKit: such texts "may be truncated".
     package static let notificationTextCharacters = 100
     /// Bytes of a notification; parts of a larger one are left out. CloudKit: the limit of Apple's push services.
     package static let payloadBytes = 4096

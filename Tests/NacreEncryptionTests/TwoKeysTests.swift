@@ -30,7 +30,8 @@ struct TwoKeysTests {
     }
 }
 
-/// The tag of a ciphertext of two blocks under one key of GCM, which is `constant + first · a + second · b` in its field.
+/// The tag of a ciphertext of two blocks under one key of GCM, which is `constant + first · a + second · b` in its
+/// field.
 private struct Collision {
     static let nonce = [UInt8](repeating: 0, count: AESGCM.nonceLength)
 

@@ -42,7 +42,8 @@ extension Registry {
 
     /// Adds a member, who makes a passkey by the link of a token.
     /// - Parameter invitation: The digest of the token.
-    /// - Throws: `EXISTS` for a name that another member has, `QUOTA_EXCEEDED` for a full team, `BAD_REQUEST` for no name.
+    /// - Throws: `EXISTS` for a name that another member has, `QUOTA_EXCEEDED` for a full team, `BAD_REQUEST` for no
+    ///   name.
     package func addTeamMember(_ name: String, role: ConsoleRole, invitation: String) async throws -> TeamMember {
         let name = String(name.onOneLine.prefix(ConsoleSignIns.nameCharacters))
         guard !name.allSatisfy({ $0 == " " }) else { throw ServerError.namelessMember }

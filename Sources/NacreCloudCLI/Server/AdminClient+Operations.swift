@@ -41,3 +41,34 @@ extension AdminClient {
         try read(AdminMessages.MailTest.self, try await web.send("POST", "/admin/1/mail/test", bearer: token, body: asked))
     }
 }
+
+/// Questions about the webhooks and shares of a container.
+extension AdminClient {
+    func create(_ asked: AdminMessages.NewWebhook) async throws -> AdminMessages.CreatedWebhook {
+        try read(AdminMessages.CreatedWebhook.self, try await web.send("POST", "/admin/1/webhooks", bearer: token, body: asked))
+    }
+
+    func webhooks(in container: String, _ environment: String) async throws -> AdminMessages.Webhooks {
+        try await get(AdminMessages.Webhooks.self, "/admin/1/webhooks", [("container", container), ("environment", environment)])
+    }
+
+    func delete(_ asked: AdminMessages.WebhookName) async throws -> AdminMessages.WebhookLine {
+        try read(AdminMessages.WebhookLine.self, try await web.send("POST", "/admin/1/webhooks/delete", bearer: token, body: asked))
+    }
+
+    func test(_ asked: AdminMessages.WebhookName) async throws -> AdminMessages.WebhookTest {
+        try read(AdminMessages.WebhookTest.self, try await web.send("POST", "/admin/1/webhooks/test", bearer: token, body: asked))
+    }
+
+    func resume(_ asked: AdminMessages.WebhookName) async throws -> AdminMessages.WebhookResume {
+        try read(AdminMessages.WebhookResume.self, try await web.send("POST", "/admin/1/webhooks/resume", bearer: token, body: asked))
+    }
+
+    func list(_ asked: AdminMessages.NewShareList) async throws -> AdminMessages.Shares {
+        try read(AdminMessages.Shares.self, try await web.send("POST", "/admin/1/shares/list", bearer: token, body: asked))
+    }
+
+    func explain(_ asked: AdminMessages.NewShareQuestion) async throws -> AdminMessages.ShareAnswer {
+        try read(AdminMessages.ShareAnswer.self, try await web.send("POST", "/admin/1/shares/who", bearer: token, body: asked))
+    }
+}

@@ -167,7 +167,8 @@ extension Cloud {
 
     /// Returns the bytes of a record's file, for a caller who may read the record. Costs a call of the store more than
     /// a download by URL.
-    /// - Throws: `ServerError` where the record or the file does not exist or is damaged, or the caller may not read it.
+    /// - Throws: `ServerError` where the record or the file does not exist or is damaged, or the caller may not read
+    ///   it.
     package func content(at place: AssetPlace, in target: DatabaseTarget, by caller: Caller) async throws -> AssetContent {
         let database = try await database(holding: place.zoneID, target, for: .read, by: caller)
         return try await content(in: database, zone: place.zoneID) { try $1.asset(at: place, of: $0) }

@@ -10,8 +10,8 @@ package struct AccountKeys: Hashable, Sendable {
     /// The newest statement.
     package let newest: KeyStatement?
 
-    /// Reads the logs from rows of the store, each of which was verified when it came. About 10 µs for each statement of
-    /// the newest log, and 0.1 ms for one with new keys.
+    /// Reads the logs from rows of the store, each of which was verified when it came. About 10 µs for each statement
+    /// of the newest log, and 0.1 ms for one with new keys.
     package init(_ statements: [KeyStatement]) throws(KeyLogFault) {
         count = statements.count
         newest = statements.last

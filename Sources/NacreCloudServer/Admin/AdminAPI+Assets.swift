@@ -59,8 +59,8 @@ extension AdminAPI {
         .optional("record"), .required("recordType"), .required("field"),
     ]
 
-    /// `POST /admin/1/assets/upload?container=…&environment=…&database=…&user=…&recordType=…&field=…`: takes a file that
-    /// a `records/modify` in the name of the same user may save into the field.
+    /// `POST /admin/1/assets/upload?container=…&environment=…&database=…&user=…&recordType=…&field=…`: takes a file
+    /// that a `records/modify` in the name of the same user may save into the field.
     @Sendable private func receiveFile(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         var asked: [String: String] = [:]
         for value in Self.uploadQuery {

@@ -45,8 +45,8 @@ extension AdminAPI {
         }
     }
 
-    /// Checks that a change is made in the name of a user who exists. A made-up name would get a database that no end of
-    /// an account removes, and records without a creator.
+    /// Checks that a change is made in the name of a user who exists. A made-up name would get a database that no end
+    /// of an account removes, and records without a creator.
     func requireAuthor(_ caller: Caller, of target: DatabaseTarget) async throws {
         guard let user = caller.userRecordName else {
             throw ServerError(

@@ -61,8 +61,8 @@ extension AdminMessages {
         package var state: String?
         /// The number of changes that were dropped, of which the receiver is to be told; absent if there are none.
         package var lost: Int64?
-        /// Time of the oldest change that the receiver has not acknowledged, in milliseconds since 1970; absent if it has
-        /// all.
+        /// Time of the oldest change that the receiver has not acknowledged, in milliseconds since 1970; absent if it
+        /// has all.
         package var waitingSince: Int64?
         /// The receiver's last answer; absent before the first delivery.
         package var lastStatus: String?

@@ -32,8 +32,8 @@ package struct ListedWebhook: Hashable, Sendable {
 
 /// Webhooks of a container's environment. Each call is one transaction, or says how many.
 extension Cloud {
-    /// Deletes a webhook. A delivery under way may still arrive. Its tasks end, parked ones too, and remove what is kept
-    /// for it. Of a private database without a task the count and the position of each zone stay.
+    /// Deletes a webhook. A delivery under way may still arrive. Its tasks end, parked ones too, and remove what is
+    /// kept for it. Of a private database without a task the count and the position of each zone stay.
     package func deleteWebhook(_ id: String, in container: String, _ environment: DatabaseKey.Environment) async throws -> Webhook {
         let webhook = try await schemas.removeWebhook(id, from: container, environment)
         _ = try await resumeWebhook(id)
@@ -82,8 +82,8 @@ extension Cloud {
         }
     }
 
-    /// Returns the seconds since the oldest change that the receiver of each webhook has not acknowledged, by the IDs of
-    /// the webhooks, of all containers. Those that have all are absent.
+    /// Returns the seconds since the oldest change that the receiver of each webhook has not acknowledged, by the IDs
+    /// of the webhooks, of all containers. Those that have all are absent.
     package func webhookLags() async throws -> [String: Double] {
         let now = clock()
         let oldest = try await store.read { transaction in
