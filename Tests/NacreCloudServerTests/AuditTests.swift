@@ -121,13 +121,13 @@ struct AuditTests {
 
     @Test func `the settings of a container are looked at without a note of a change, and by its name alone`() async throws {
         let scene = try await AdministeredServer(isEmulator: true)
-        let sharing = #"{"name":"\#(TestServer.container)","app":"notes://share","appName":"Notes"}"#
+        let sharing = #"{"name":"\#(TestServer.container)","app":"com.example.notes://share","appName":"Notes"}"#
         #expect(await scene.administrate("POST", "/admin/1/containers/sharing", sharing).status == 200)
         #expect(
             await scene.administrate("POST", "/admin/1/containers/change", #"{"name":"\#(TestServer.container)","justInTime":"all"}"#).status == 200)
         let line = await scene.administrate("GET", "/admin/1/containers?name=\(TestServer.container)").json
         #expect(line?["containers"]?.count == 1 && line?.at("containers[0].justInTime")?.text == "all")
-        #expect(line?.at("containers[0].sharing.app")?.text == "notes://share" && line?.at("containers[0].sharing.fallback") == nil)
+        #expect(line?.at("containers[0].sharing.app")?.text == "com.example.notes://share" && line?.at("containers[0].sharing.fallback") == nil)
         #expect(await scene.administrate("GET", "/admin/1/containers?name=iCloud.com.example.none").status == 404)
         let all = await scene.administrate("GET", "/admin/1/containers").json
         #expect(all?["containers"]?.count == 2 && all?.at("containers[0].justInTime") == nil)

@@ -113,7 +113,7 @@ import Testing
             (await scene.administrate("GET", "/admin/1/usage?environment=development"), 400, "container"),
             (await scene.administrate("GET", "/admin/1/usage?container=\(TestServer.container)"), 400, "environment"),
             (await scene.administrate("GET", "/admin/1/usage?container=iCloud.none&environment=development"), 404, "container"),
-            (await usage(scene, "&after=x"), 400, "after"), (await usage(scene, "&user=eve@example.com"), 404, "email"),
+            (await usage(scene, "&after=x"), 400, "after"), (await usage(scene, "&user=eve@example.com"), 404, "user"),
             (
                 await scene.administrate("GET", "/admin/1/usage?container=\(TestServer.otherContainer)&environment=production&user=ada@example.com"),
                 404, "user"

@@ -75,7 +75,7 @@ import Testing
         #expect(await caller(development, [:], query) == 200)
         scene.server.clock.advance(60)
         #expect(await caller(development) == 401)
-        #expect(await caller(development, [:], query) == 401)
+        #expect(await caller(development, [:], query) == 421)
         let log = await scene.administrate("GET", "/admin/1/audit")
         #expect(log.json?.at("entries[0].subject.email")?.text == "ada@example.com" && log.json?.at("entries[0].status") == .number(201))
         #expect(!log.text.contains(token) && !log.text.contains(acting.json?["token"]?.text ?? "-"))

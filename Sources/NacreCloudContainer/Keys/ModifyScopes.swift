@@ -85,8 +85,9 @@ extension RequestedZone {
 }
 
 extension ScopeAddition {
-    /// Manifests of a scope, as many as a log has statements: clients verify each from the first on.
-    static let manifestsPerScope = KeyLog.statementsMax
+    /// Manifests of a scope, which clients verify from the first on. They count in no quota, so there are few: one for
+    /// each removed device or replaced recovery key, while the owner alone takes part.
+    static let manifestsPerScope = 100
 
     /// Reads the forms of a request.
     init(_ request: KeysScopesModifyRequest) throws(ServerError) {

@@ -120,7 +120,7 @@ extension AdminAPI {
         guard let user else { throw ServerError(.badRequest, "missing required field", field: "user", remedy: "Say which user: --user.") }
         guard user.contains("@") else { return user }
         guard let account = try await cloud.registry.account(email: user) else {
-            throw ServerError(.notFound, "no such account", field: "user", remedy: "Give the address of an account, or a user record name.")
+            throw ServerError(.notFound, "no such account", field: "user", remedy: "Give an address of nacre user list, or a user record name.")
         }
         if admitting { return try await cloud.admit(account: account.id, to: container, environment) }
         let place = try await cloud.registry.appUsers(of: account.id).first { $0.container == container && $0.environment == environment }

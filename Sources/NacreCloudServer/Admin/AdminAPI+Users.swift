@@ -6,6 +6,22 @@ import NacreHTTPServer
 
 /// Accounts. Nothing is shown of their users' data.
 extension AdminAPI {
+    func addUserRoutes(to router: inout Router) {
+        router.post("/admin/1/users", bodyBytesMax: Limits.accountBodyBytes, createUser)
+        router.get("/admin/1/users", listUsers)
+        router.get("/admin/1/users/show", showUser)
+        router.post("/admin/1/users/change-name", bodyBytesMax: Limits.accountBodyBytes, changeName)
+        router.post("/admin/1/users/change-email", bodyBytesMax: Limits.accountBodyBytes, changeEmail)
+        router.post("/admin/1/users/state", bodyBytesMax: Limits.accountBodyBytes, setState)
+        router.post("/admin/1/users/delete", bodyBytesMax: Limits.accountBodyBytes, deleteUser)
+        router.post("/admin/1/users/reset-password", bodyBytesMax: Limits.accountBodyBytes, openReset)
+        router.post(Self.actingPath, bodyBytesMax: Limits.accountBodyBytes, actAsUser)
+        router.get("/admin/1/users/passkeys", listPasskeys)
+        router.post("/admin/1/users/passkeys/remove", bodyBytesMax: Limits.accountBodyBytes, removePasskey)
+        router.get("/admin/1/sessions", listSessions)
+        router.post("/admin/1/sessions/revoke", bodyBytesMax: Limits.accountBodyBytes, revokeSession)
+    }
+
     /// `POST /admin/1/users`
     @Sendable func createUser(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewUser.self, of: request)

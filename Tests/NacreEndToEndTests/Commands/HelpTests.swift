@@ -240,7 +240,7 @@ struct HelpTests {
         (["demo", "--data", "x", "--token-file", "y"], "--token-file"),
         (explain, "--type"), (explain + ["--type", "T", "--filter", "stars"], "--filter"),
         (explain + ["--type", "T", "--filter", "stars LIKE 1"], "FIELD OPERATOR VALUE"), (explain + ["--type", "T", "--sort", "stars up"], "--sort"),
-        (explain + ["{}", "--type", "T"], "--type"), (explain + ["--database", "shared", "--type", "T"], "--database"),
+        (explain + ["{}", "--type", "T"], "--type"), (explain + ["--database", "world", "--type", "T"], "--database"),
         (["schema", "export", "--container", "iCloud.a.b"], "--environment"),
         (["schema", "export", "--container", "iCloud.a.b", "--environment", "production", "--output-file", "a", "--json"], "exclude each other"),
         (["schema", "validate", "notes.ckdb", "--data", "x"], "--container"),
