@@ -76,6 +76,12 @@ export function openRecord(place, what) {
         ])));
     }
 
+    /// The record after a form, which had the focus: it is on the first button of the panel then.
+    function back() {
+        show();
+        place.querySelector(".panel-head button")?.focus();
+    }
+
     // MARK: Editing
 
     function form(before) {
@@ -90,7 +96,7 @@ export function openRecord(place, what) {
             !before && h("div", { class: "form-row" }, field("Record name", name), what.isPrivate && field("Zone", zone)),
                 editors.map(([, one]) => one.element), trouble,
             h("div", { class: "actions end sticky" }, authorLine(what.of), h("span", { class: "grow" }),
-                button("Cancel", () => (before ? show() : what.onclose())), save));
+                button("Cancel", () => (before ? back() : what.onclose())), save));
         put(place, head(before ? h("span", { class: "row" }, "Edit ", h("span", { class: "mono" }, before.recordName))
             : `New ${type.name}`), element);
         element.querySelector("input:not([type=hidden]), textarea")?.focus();
@@ -112,7 +118,7 @@ export function openRecord(place, what) {
                 if (value !== undefined && JSON.stringify(value) !== JSON.stringify(held)) changed[definition.name] = { value,
                     ...(value === null ? {} : { type: wireType(definition) }) };
             }
-            if (before && Object.keys(changed).length === 0) return show();
+            if (before && Object.keys(changed).length === 0) return back();
             const of = await withAuthor(what.of);
             if (!of) return undefined;
             save.disabled = true;
@@ -155,7 +161,7 @@ export function openRecord(place, what) {
             field: answer.nacre?.field };
         record = answer;
         what.onsaved(answer);
-        show();
+        back();
         // A file that was replaced cannot be saved again without being sent.
         const hadFile = Object.keys(changed).some((name) => before?.fields?.[name]?.type?.startsWith("ASSET"));
         toast(before ? "Saved" : "Created", { tone: "good",
@@ -178,7 +184,7 @@ export function openRecord(place, what) {
             what.onsaved(answer);
             if (place.isConnected && record?.recordName === answer.recordName) {
                 record = answer;
-                show();
+                back();
             }
         } catch (error) {
             toastError(error);
@@ -209,7 +215,7 @@ export function openRecord(place, what) {
         if (choice === "theirs") {
             if (!theirs) return what.ondeleted(before);
             what.onsaved(theirs);
-            show();
+            back();
             return;
         }
         await send(of, { operationType: "update", record: { recordName: theirs.recordName, recordType: theirs.recordType,

@@ -603,8 +603,10 @@ function browse(view, route, { schema, types }) {
     }
 
     function closePanel() {
+        const hadFocus = side.contains(document.activeElement);
         side.hidden = true;
         put(side);
+        if (hadFocus) list.element.focus();
         panel?.close?.();
         panel = null;
         view.classList.remove("has-panel");
@@ -617,7 +619,7 @@ function browse(view, route, { schema, types }) {
         panel = openRecord(side, {
             ...what, of, schema, type: typeNow(), zone: what.zone ?? (now.zone === "*" ? "_defaultZone" : now.zone),
                 link: recordLink, signal: route.signal, isPrivate: now.database === "private", isPublic: isPublic(now),
-            onclose: () => (now.record ? route.go(write({ ...now, record: undefined })) : (closePanel(), list.element.focus())),
+            onclose: () => (now.record ? route.go(write({ ...now, record: undefined })) : closePanel()),
             onsaved: (record) => {
                 const at = rows.findIndex((one) => keyOf(one) === keyOf(record));
                 if (at >= 0) rows[at] = record;
