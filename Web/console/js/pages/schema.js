@@ -63,7 +63,6 @@ export default {
                     onopen: (type) => route.go({ ...asked, type: type.name, view: undefined }), columns: [
                     { title: "Type", render: (type) => h("span", { class: "mono" }, type.name) },
                     { title: "Fields", class: "number", render: (type) => type.fields.filter((one) => !one.isSystem).length },
-                    { title: "Indexed", class: "number", render: (type) => type.fields.filter((one) => one.options.length).length },
                     { title: "Public records", class: "number", render: (type) => cell(type.name) },
                     { title: "Built", class: "number", render: (type) => indexesOf(type.name).length }] }), details(chosen)));
         }
