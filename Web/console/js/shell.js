@@ -127,6 +127,16 @@ function sheet() {
 }
 
 let isAfterG = false;
+/// The key after g, before the page sees it: in a list, k is the row above.
+function onKeyAfterG(event) {
+    const page = isAfterG && !event.ctrlKey && !event.metaKey && !event.altKey && pages.find((one) => one.keys === event.key);
+    isAfterG = false;
+    if (!page || !store.session.get()) return;
+    event.preventDefault();
+    event.stopPropagation();
+    go(page.isOfServer ? href(page.path) : here(page.path));
+}
+
 function onKey(event) {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
         event.preventDefault();
@@ -136,11 +146,7 @@ function onKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || document.querySelector("dialog[open]")
         || !store.session.get()) return;
     if (event.target.closest("input, textarea, select, [contenteditable]") && event.target.type !== "checkbox") return;
-    if (isAfterG) {
-        isAfterG = false;
-        const page = pages.find((one) => one.keys === event.key);
-        if (page) go(page.isOfServer ? href(page.path) : here(page.path));
-    } else if (event.key === "g") {
+    if (event.key === "g") {
         isAfterG = true;
         setTimeout(() => { isAfterG = false; }, 1500);
     } else if (event.key === "?") sheet();
@@ -449,5 +455,6 @@ addEventListener("hashchange", () => {
     if (/^#(signin|invitation)=/.test(location.hash)) start();
     else show(true);
 });
+addEventListener("keydown", onKeyAfterG, true);
 addEventListener("keydown", onKey);
 start();
