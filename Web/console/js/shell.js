@@ -5,7 +5,7 @@ import { h, icon, put, uniqueID } from "./dom.js";
 import { pages } from "./pages.js";
 import { go, here, href, parse } from "./router.js";
 import { store } from "./store.js";
-import { announce, button, code, copy, field, iconButton, problem, skeleton } from "./ui.js";
+import { announce, button, code, copy, field, iconButton, linkButton, problem, skeleton } from "./ui.js";
 
 // MARK: Dialogs
 
@@ -328,9 +328,16 @@ function signInPage(error) {
     document.title = "Sign in · Nacre";
     document.documentElement.dataset.environment = "";
     signInCard(error && problem(error),
-        "PublicKeyCredential" in window && passkeyButton("Sign in with a passkey", (passkeys) => passkeys.signIn()),
+        named() ? linkButton("Sign in with a passkey", named(), { kind: "main", symbol: "key-round" })
+            : "PublicKeyCredential" in window && passkeyButton("Sign in with a passkey", (passkeys) => passkeys.signIn()),
         h("p", {}, "Or open the console by a link that is good once, for half an hour. Where the server runs, this prints one:"),
         code("nacre console"), h("p", { class: "faint" }, "The link signs this browser in, and no other."));
+}
+
+/// This page at the name of the machine, if it is open at the machine's address, for which browsers keep no passkeys.
+function named() {
+    if (!["127.0.0.1", "[::1]"].includes(location.hostname)) return undefined;
+    return Object.assign(new URL(location.href), { hostname: "localhost" }).href;
 }
 
 function signInCard(...children) {
@@ -394,6 +401,10 @@ async function start() {
     store.theme.subscribe(applyTheme);
     const link = /^#signin=([^&]+)/.exec(location.hash);
     const invitation = /^#invitation=([^&]+)/.exec(location.hash);
+    if (invitation && named()) {
+        location.replace(named());
+        return;
+    }
     if (invitation) {
         await invitationPage(decodeURIComponent(invitation[1]));
         return;
