@@ -2,6 +2,7 @@
 
 import { h, put } from "./dom.js";
 import { userInput } from "./look.js";
+import { href } from "./router.js";
 import { dialog } from "./shell.js";
 import { store } from "./store.js";
 import { button, field } from "./ui.js";
@@ -32,7 +33,8 @@ function choose(of) {
             store.author.set({ ...store.author.get(), [of.container]: user.value.trim() });
             close(user.value.trim());
         } }, list, h("p", {}, "A record of a public database has a creator and who changed it last. The grants of roles do not restrict you, and the audit log has what you do."),
-        field("User", user), h("div", { class: "actions end" }, button("Cancel", () => close()),
+        field("User", user), h("p", { class: "hint" }, "No account yet? Make one on the page ", h("a", { href: href("users") }, "Users"), "."),
+        h("div", { class: "actions end" }, button("Cancel", () => close()),
             button("Use", undefined, { kind: "main", type: "submit" })));
     });
 }

@@ -50,7 +50,10 @@ export function toast(text, { tone = "", action, seconds = action ? 10 : 4 } = {
     const element = h("div", { class: `toast ${tone}`, role: tone === "bad" ? "alert" : "status" }, h("span", {}, text),
         action && button(action.title, () => { element.remove(); action.run(); }, { kind: "quiet" }),
             iconButton("x", "Dismiss", () => element.remove()));
-    document.getElementById("toasts")?.append(element);
+    const toasts = document.getElementById("toasts");
+    // The same words again take the place of those before.
+    for (const one of toasts?.children ?? []) if (one.firstChild.textContent === text && !action) one.remove();
+    toasts?.append(element);
     setTimeout(() => element.remove(), seconds * 1000);
 }
 
@@ -251,6 +254,7 @@ async function show(isUpdate = false) {
     if (page && !page.isOfServer && !route.container) {
         // A page of a container without one in the URL is that of the place in which the user is.
         location.replace(place.container ? href(route.path, route.query, place) : href("home"));
+        if (!place.container) toast(`The page ${page.title} shows one container: make one first.`);
         return;
     }
     if (route.container) store.place.set({ container: route.container, environment: route.environment });
