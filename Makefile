@@ -24,8 +24,7 @@ QUESTIONS ?=
 SECONDS ?= 1800
 PARTS ?=
 
-# `make browsers`: BROWSER=firefox for one of the two, CHECKS='popup pages' for some of Scripts/browsers/checks.py; `make console` for some of
-# Scripts/browsers/console.py.
+# `make browsers` and `make console`: BROWSER=firefox for one of the two, CHECKS='popup pages' for some of Scripts/browsers/checks.py and console.py.
 BROWSER ?=
 CHECKS ?=
 
@@ -70,10 +69,11 @@ browsers: setup ## sign in with Chromium and Firefox, as apps' pages and as othe
 	@python=$$(Scripts/browsers/setup) && "$$python" Scripts/browsers/run --nacre "$$(swift build $(BUILD_FLAGS) --show-bin-path)/nacre" \
 		$(if $(BROWSER),--browser '$(BROWSER)') $(CHECKS)
 
-console: setup ## drive the console's pages in Chromium, and test its modules (CHECKS='pages editor')
+console: setup ## drive the console's pages in both browsers, and test its modules (BROWSER=firefox CHECKS='pages editor')
 	@swift build --product nacre $(BUILD_FLAGS)
 	@python=$$(Scripts/browsers/setup) && node --test Web/console/tests/*.mjs > /dev/null && \
-		"$$python" Scripts/browsers/console.py --nacre "$$(swift build $(BUILD_FLAGS) --show-bin-path)/nacre" $(CHECKS)
+		"$$python" Scripts/browsers/console.py --nacre "$$(swift build $(BUILD_FLAGS) --show-bin-path)/nacre" \
+		$(if $(BROWSER),--browser '$(BROWSER)') $(CHECKS)
 
 contract: setup ## ask all that openapi.json describes, and more, and hold the answers against it (CONTRACT_SECONDS=60, ASKERS='administrator')
 	@swift build --product nacre $(BUILD_FLAGS)

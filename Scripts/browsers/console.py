@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Drives the console in headless Chromium against a real server, and says what was seen.
+"""Drives the console in headless browsers against a real server, and says what was seen.
 
-    Scripts/browsers/console.py [--nacre PATH] [--records 5000] [--link URL --data FOLDER] [CHECK …]
+    Scripts/browsers/console.py [--nacre PATH] [--browser chromium|firefox] [--records 5000] [--link URL --data FOLDER] [CHECK …]
 
 It starts a server, fills it (console_data.py), and signs in by a link of `nacre console`; or takes a link to a console whose server's data folder is
 given. Pictures of each page, light and dark, at 1440 and 390 pixels, are left in .build/browsers/console. Exits with 1 if a check failed.
@@ -25,6 +25,7 @@ root = os.path.dirname(os.path.dirname(here))
 sys.path.insert(0, here)
 
 import console_data  # noqa: E402: the path comes first
+import console_firefox  # noqa: E402
 import console_operations  # noqa: E402
 from console_data import CONTAINER, MARKUP, value  # noqa: E402
 from axe_playwright_python.sync_playwright import Axe  # noqa: E402
@@ -60,6 +61,12 @@ def pages():
 def fragment(path, is_of_server=False, query="", environment="development"):
     place = f"#/server/{path}" if is_of_server else f"#/c/{CONTAINER}/{environment}/{path}"
     return place + ("?" + query if query else "")
+
+
+def visits():
+    """Each page, and its further states by a query: `(name, path, fragment)`."""
+    return [(f"{path}-{index}", path, fragment(path, is_of_server, query)) for path, is_of_server in pages()
+        for index, query in enumerate(QUERIES.get(path, [""]))]
 
 
 class Scene:
@@ -123,20 +130,19 @@ def check_pages(scene):
     for width in (1440, 390):
         for theme in ("light", "dark"):
             page = scene.window(width, theme)
-            for path, is_of_server in pages():
-                for index, query in enumerate(QUERIES.get(path, [""])):
-                    page.may_refuse = path in REFUSALS
-                    scene.open(page, fragment(path, is_of_server, query))
-                    name = f"{path}-{index}-{width}-{theme}"
-                    page.screenshot(path=os.path.join(scene.pictures, name + ".png"))
-                    found = axe.run(page).response["violations"]
-                    violations += [f"{name}: {one['id']}: {one['nodes'][0]['html'][:160]}" for one in found]
-                    wide = page.evaluate(WIDER)
-                    violations += [f"{name}: {wide} pixels wider than the window"] if wide > 0 else []
-                    violations += [f"{name}: {fault}" for fault in page.faults]
-                    page.faults.clear()
-                    assert not page.evaluate("() => window.hurt || document.querySelector('img[src=x]')"), f"{name}: markup of data became an element"
-                    seen += 1
+            for name, path, place in visits():
+                page.may_refuse = path in REFUSALS
+                scene.open(page, place)
+                name = f"{name}-{width}-{theme}"
+                page.screenshot(path=os.path.join(scene.pictures, name + ".png"))
+                found = axe.run(page).response["violations"]
+                violations += [f"{name}: {one['id']}: {one['nodes'][0]['html'][:160]}" for one in found]
+                wide = page.evaluate(WIDER)
+                violations += [f"{name}: {wide} pixels wider than the window"] if wide > 0 else []
+                violations += [f"{name}: {fault}" for fault in page.faults]
+                page.faults.clear()
+                assert not page.evaluate("() => window.hurt || document.querySelector('img[src=x]')"), f"{name}: markup of data became an element"
+                seen += 1
             violations += [f"asked {host}" for host in page.hosts - {urllib.parse.urlsplit(scene.base).netloc}]
             page.context.close()
     assert not violations, f"{len(violations)} faults:\n" + "\n".join(dict.fromkeys(violations))
@@ -422,43 +428,76 @@ def start(binary, folder, records):
     return process, place
 
 
+def run(checks, names, *arguments):
+    """How many checks failed."""
+    failures = 0
+    for name in names or checks:
+        begin = time.monotonic()
+        try:
+            verdict, text = "passed", checks[name](*arguments) or ""
+        except Exception as error:  # One that fails must not hide what the others find.
+            verdict, text = "FAILED", "".join(traceback.format_exception(error)[-2:]).strip()
+            failures += 1
+        print(f"{verdict:7} console   {name:14} {text} ({time.monotonic() - begin:.1f} s)", flush=True)
+    return failures
+
+
+def in_chromium(checks, names, link, place, pictures):
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        scene = Scene(browser, link, place, pictures)
+        scene.sign_in()
+        failures = run(checks, names, scene)
+        browser.close()
+    return failures
+
+
+def in_firefox(checks, names, link, place, pictures):
+    scene = console_firefox.Scene(link, place, pictures)
+    try:
+        return run(checks, names, scene, [(name, place, WIDER) for name, _, place in visits()])
+    finally:
+        scene.close()
+
+
 def main():
-    checks = {name.removeprefix("check_"): check for name, check in globals().items() if name.startswith("check_")} | console_operations.CHECKS
-    parser = argparse.ArgumentParser(description="Drives the console in a browser.")
+    own = {name.removeprefix("check_"): check for name, check in globals().items() if name.startswith("check_")}
+    browsers = {"chromium": (in_chromium, own | console_operations.CHECKS), "firefox": (in_firefox, console_firefox.CHECKS)}
+    parser = argparse.ArgumentParser(description="Drives the console in browsers.")
     parser.add_argument("--nacre", default=os.path.join(root, ".build/debug/nacre"), help="the server")
+    parser.add_argument("--browser", choices=browsers, help="only this one")
     parser.add_argument("--records", type=int, default=5000, help="further records, for the check of scrolling")
     parser.add_argument("--link", help="a link that signs in to a console that runs already")
     parser.add_argument("--data", help="the data folder of that console's server")
-    parser.add_argument("checks", nargs="*", metavar="CHECK", choices=[[], *checks], help=", ".join(checks))
+    parser.add_argument("checks", nargs="*", metavar="CHECK", help="; ".join(f"{name}: {', '.join(checks)}" for name, (_, checks) in browsers.items()))
     options = parser.parse_args()
+    taken = {name: (drive, checks, [one for one in options.checks if one in checks]) for name, (drive, checks) in browsers.items()
+        if options.browser in (None, name)}
+    for name in options.checks:
+        if not any(name in names for _, _, names in taken.values()):
+            parser.error(f"there is no check {name}")
     pictures = os.path.join(root, ".build/browsers/console")
     os.makedirs(pictures, exist_ok=True)
-    process, place, link = None, None, options.link
+    process, place = None, None
     failures = 0
     try:
-        if link:
+        if options.link:
             place = console_data.Place(options.nacre, options.data)
         else:
             process, place = start(options.nacre, os.path.join(root, ".build/browsers/console-data"), options.records)
-            link = re.search(r"https?://\S+#signin=\S+", place.run("console", "--no-open")).group(0)
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-            scene = Scene(browser, link, place, pictures)
-            scene.sign_in()
-            for name in options.checks or checks:
-                begin = time.monotonic()
-                try:
-                    verdict, text = "passed", checks[name](scene) or ""
-                except Exception as error:  # One that fails must not hide what the others find.
-                    verdict, text = "FAILED", "".join(traceback.format_exception(error)[-2:]).strip()
-                    failures += 1
-                print(f"{verdict:7} console   {name:14} {text} ({time.monotonic() - begin:.1f} s)", flush=True)
-            browser.close()
+        for drive, checks, names in taken.values():
+            if names or not options.checks:
+                failures += drive(checks, names, options.link or link_of(place), place, pictures)
     finally:
         if process:
             process.terminate()
             process.wait()
     sys.exit(failures > 0)
+
+
+def link_of(place):
+    """A link of an owner, which is good once."""
+    return re.search(r"https?://\S+#signin=\S+", place.run("console", "--no-open")).group(0)
 
 
 if __name__ == "__main__":
