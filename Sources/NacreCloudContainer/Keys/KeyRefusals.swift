@@ -63,8 +63,7 @@ extension ServerError {
 
     static let tooManyManifests = ServerError(
         .badRequest, "the scope has as many manifests as it may have (\(ScopeAddition.manifestsPerScope))", native: .limitExceeded,
-        internalCode: 2023,
-        field: "manifest")
+        internalCode: 2023, field: "manifest")
 
     static func versionLeftOut(next: UInt32) -> ServerError {
         ServerError(.badRequest, "a version of the key is left out", field: "manifest", remedy: "The next version is \(next).")
