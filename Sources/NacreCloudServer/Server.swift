@@ -11,7 +11,7 @@ import NacreHTTPServer
 import NacreLocks
 import NacreTelemetry
 
-/// The whole server: a store, the cloud over it, and two listeners. Only this type knows every part.
+/// The whole server: a store, the cloud over it, and its listeners. Only this type knows every part.
 ///
 /// A server is used once: `start`, then `shutdown`. Both may be called from any thread.
 package final class Server: Sendable {
@@ -21,6 +21,8 @@ package final class Server: Sendable {
         /// URL of the public listener on this machine, past any proxy.
         package var localURL: String
         package var adminURL: String
+        /// URL of the console's own listener, past any proxy; nil if there is none.
+        package var consoleURL: String?
         /// The backup made before older data were rewritten; nil if nothing was rewritten.
         package var migrationBackup: String?
     }
@@ -51,6 +53,7 @@ package final class Server: Sendable {
         var tasks: TaskRunner
         var publicServer: HTTPServer
         var adminServer: HTTPServer
+        var consoleServer: HTTPServer?
         var adminFile: AdminFilePublisher
         var backups: BackupRunner
         var scheduled: ScheduledBackups?
@@ -177,30 +180,32 @@ package final class Server: Sendable {
             }, telemetry: telemetry, logger: configuration.logger)
         let (localURL, publicURL) = Self.urls(of: try await publicServer.start(), configuration.publicURL)
         cloud.assetLinks.setRoot(publicURL)
-        var adminHTTP = httpConfiguration(configuration.adminListen)
-        // Backups and checks take as long as they need, so an administrator's request has a day.
-        adminHTTP.workDeadline = .seconds(24 * 3600)
         let metrics = metrics(of: cloud, store, assets, http.budgets)
+        let api = adminAPI(cloud, authenticator, backups, passwords, adminToken, (publicURL, localURL), observation, scheduled)
         let adminServer = HTTPServer(
-            adminHTTP,
-            router: adminRouter(cloud, authenticator, backups, passwords, adminToken, (publicURL, localURL), metrics, observation, scheduled),
-            logger: configuration.logger)
+            adminHTTPConfiguration(configuration.adminListen), router: adminRouter(api, metrics), logger: configuration.logger)
+        let console = configuration.consoleListen.map { consoleServer($0, api, rates, metrics) }
         do {
             let adminURL = Self.urls(of: try await adminServer.start()).local
+            let consoleAddress = try await console?.start()
             let file = AdminFilePublisher(
                 AdminFile(url: adminURL, publicURL: publicURL, pid: getpid(), token: adminToken), in: configuration.dataFolder, clock: clock,
                 logger: configuration.logger)
             try file.publish()
             let running = Running(
-                store: store, assets: assets, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file,
+                store: store, assets: assets, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer,
+                consoleServer: console, adminFile: file,
                 backups: backups, scheduled: scheduled, sweep: sweep, observation: observation,
                 requestsUnderWay: [telemetry.gauge(.httpInFlight), telemetry.gauge(.httpAwaitingClient)])
             life.withLock { $0 = .running(running) }
             await startWork(running, of: cloud, metrics)
-            return Addresses(publicURL: publicURL, localURL: localURL, adminURL: adminURL, migrationBackup: migrationBackup.withLock { $0 })
+            return Addresses(
+                publicURL: publicURL, localURL: localURL, adminURL: adminURL, consoleURL: consoleAddress.map { Self.urls(of: $0).others },
+                migrationBackup: migrationBackup.withLock { $0 })
         } catch {
             await publicServer.shutdown(grace: .zero)
             await adminServer.shutdown(grace: .zero)
+            await console?.shutdown(grace: .zero)
             throw error
         }
     }
@@ -270,8 +275,9 @@ package final class Server: Sendable {
         await parts.sweep.stop()
         async let publicEnd: Void = parts.publicServer.shutdown(grace: grace)
         async let adminEnd: Void = parts.adminServer.shutdown(grace: grace)
+        async let consoleEnd: Void? = parts.consoleServer?.shutdown(grace: grace)
         async let tasksEnd: Void = parts.tasks.stop()
-        _ = await (publicEnd, adminEnd, tasksEnd)
+        _ = await (publicEnd, adminEnd, consoleEnd, tasksEnd)
         await parts.observation.stop()
         await parts.assets.close()
         await parts.store.close()
@@ -334,20 +340,33 @@ package final class Server: Sendable {
         return router
     }
 
-    func adminRouter(
+    func adminAPI(
         _ cloud: Cloud, _ authenticator: Authenticator, _ backups: BackupRunner, _ passwords: PasswordHasher, _ token: String,
-        _ urls: (public: String, local: String), _ metrics: Metrics, _ observation: Observation, _ scheduled: ScheduledBackups? = nil
-    ) -> Router {
-        var router = Router()
+        _ urls: (public: String, local: String), _ observation: Observation, _ scheduled: ScheduledBackups? = nil
+    ) -> AdminAPI {
         AdminAPI(
             cloud: cloud, authenticator: authenticator, backups: backups, passwords: passwords, token: token, publicURL: urls.public,
             localURL: urls.local, requestRate: configuration.requestRate, faults: faults, logger: configuration.logger,
             recentLog: configuration.recentLog, observation: observation,
-            console: ConsoleGate(hosts: consoleHosts, now: configuration.clock.now), scheduled: scheduled
-        ).addRoutes(to: &router)
+            console: ConsoleGate(hosts: consoleHosts, now: configuration.clock.now), scheduled: scheduled)
+    }
+
+    /// The router of the admin listener or, if the API has a door, of the console's own.
+    func adminRouter(_ api: AdminAPI, _ metrics: Metrics) -> Router {
+        var router = Router()
+        api.addRoutes(to: &router)
         metrics.addRoute(to: &router)
         ConsoleFiles(hosts: consoleHosts, folder: configuration.consoleFolder).addRoutes(to: &router)
         return router
+    }
+
+    /// The console's own listener, which has the sessions of the admin listener.
+    private func consoleServer(_ address: ListenAddress, _ api: AdminAPI, _ rates: RequestRates, _ metrics: Metrics) -> HTTPServer {
+        var api = api
+        api.door = ConsoleDoor(networks: configuration.consoleNetworks, rates: rates)
+        var http = adminHTTPConfiguration(address)
+        (http.connectionsMax, http.trustedProxies) = (ConsoleDoor.connectionsMax, configuration.trustedProxies)
+        return HTTPServer(http, router: adminRouter(api, metrics), logger: configuration.logger)
     }
 
     private func metrics(of cloud: Cloud, _ store: any Store, _ assets: any AssetStorage, _ budgets: Budgets) -> Metrics {
@@ -399,6 +418,13 @@ package final class Server: Sendable {
         return http
     }
 
+    /// Backups and checks take as long as they need, so an administrator's request has a day.
+    private func adminHTTPConfiguration(_ address: ListenAddress) -> HTTPServerConfiguration {
+        var http = httpConfiguration(address)
+        http.workDeadline = .seconds(24 * 3600)
+        return http
+    }
+
     /// Host names that the server answers besides every IP address: loopback's, the listening one, the public one, and
     /// those that the operator adds.
     private var hosts: Set<String> {
@@ -407,8 +433,10 @@ package final class Server: Sendable {
         return hosts
     }
 
-    /// Host names under which the console is served: as above, and the admin listener's.
-    private var consoleHosts: ServedHosts { ServedHosts(names: hosts.union([configuration.adminListen.host.lowercased()])) }
+    /// Host names under which the console is served: as above, and those of its listeners.
+    private var consoleHosts: ServedHosts {
+        ServedHosts(names: hosts.union([configuration.adminListen, configuration.consoleListen].compactMap { $0?.host.lowercased() }))
+    }
 
     /// The host of `scheme://[user@host]:port/…` in lower case; nil if there is none.
     static func host(of url: String) -> String? {

@@ -440,6 +440,26 @@ import Testing
         #expect(!IPAddress.isLoopback("::2") && !IPAddress.isLoopback("10.0.0.1") && !IPAddress.isLoopback(""))
     }
 
+    @Test(
+        arguments: [
+            (["10.0.0.0/8"], "10.255.0.1", true), (["10.0.0.0/8"], "11.0.0.0", false), (["10.0.0.0/8"], "::ffff:10.1.2.3", true),
+            (["10.0.0.128/25"], "10.0.0.128", true), (["10.0.0.128/25"], "10.0.0.127", false), (["192.0.2.7"], "192.0.2.7", true),
+            (["192.0.2.7"], "192.0.2.8", false), (["192.0.2.7", "2001:db8::/33"], "2001:db8:7fff::1", true),
+            (["2001:db8::/33"], "2001:db8:8000::1", false),
+            (["0.0.0.0/0"], "203.0.113.9", true), (["0.0.0.0/0"], "2001:db8::1", false), (["::/0"], "203.0.113.9", false),
+            (["::/0"], "", false), (["::/0"], "localhost", false), ([], "10.0.0.1", false),
+        ] as [([String], String, Bool)])
+    func `an address is in a network by the bits that the network names, and its family`(
+        _ names: [String], _ address: String, _ isIn: Bool
+    ) {
+        var networks = AddressNetworks()
+        for name in names {
+            let isAdded = networks.add(name)
+            #expect(isAdded)
+        }
+        #expect(networks.contains(address) == isIn)
+    }
+
     @Test func `an IPv4 address is the same in each form that it is written in`() {
         var proxies = TrustedProxies()
         #expect(proxies.add("10.0.0.0/8") && proxies.add("::ffff:192.168.0.0/112") && !proxies.add("::ffff:10.0.0.0/8"))

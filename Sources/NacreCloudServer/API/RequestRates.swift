@@ -111,6 +111,18 @@ package final class RequestRates: Sendable {
         }
     }
 
+    /// Runs `body` within the rate of the request's address, and charges its cost to that.
+    /// - Throws: `THROTTLED` as `require`.
+    func within(_ request: HTTPRequest, _ body: () async throws -> HTTPResponse) async throws -> HTTPResponse {
+        let payers = payers(of: IPAddress.customer(request.clientAddress))
+        try require(payers)
+        let meter = WorkMeter.current ?? WorkMeter(requestID: request.id, operation: request.route ?? "")
+        defer { take(meter.takeUnpaid(), from: payers) }
+        let response = try await WorkMeter.$current.withValue(meter) { try await body() }
+        meter.count(response, to: request)
+        return response
+    }
+
     /// Charges a user for work done after its requests. Charges nothing if the rate cannot be read.
     func take(_ cost: Int, from appUser: AppUser, in registry: Registry) async {
         guard cost > 0, !appUser.userRecordName.isEmpty, let own = try? await entry(of: appUser.container, in: registry) else { return }

@@ -46,7 +46,7 @@ final class AuditedRequest: Sendable {
     init(_ request: HTTPRequest, registry: Registry, rates: AuditRates) {
         (self.registry, self.rates) = (registry, rates)
         entry = AuditEntry(
-            requestID: request.id, action: "\(request.method) \(request.route ?? "")", address: request.remoteAddress)
+            requestID: request.id, action: "\(request.method) \(request.route ?? "")", address: request.clientAddress)
     }
 
     /// Logs the request. Later parts of a check belong to its first request and are not logged.

@@ -35,6 +35,8 @@ package struct AdminAPI: Sendable {
     let recorded: RecordedRequests?
     let alerts: AlertWatch
     let console: ConsoleGate
+    /// The door of the console's own listener, which takes sessions alone; nil for the admin listener.
+    var door: ConsoleDoor?
     let auditRates = AuditRates()
     let mailTrials = MailTrials()
 
@@ -63,7 +65,7 @@ package struct AdminAPI: Sendable {
         self.console = console
     }
 
-    /// Sets up the admin listener's router: its routes, authentication, and the form of its errors.
+    /// Sets up a listener's router: its routes, authentication, and the form of its errors.
     package func addRoutes(to router: inout Router) {
         router.onError = { error, request in
             if let repeated = error as? RepeatedAnswer { return repeated.response }
@@ -72,10 +74,11 @@ package struct AdminAPI: Sendable {
             }
             return AdminProblem.response(to: error, of: request)
         }
+        if let door { router.use(door.admit) }
         router.use(authenticate)
         router.use(keepAnswer)
         router.use(audit)
-        router.get("/admin/1/proof", proof)
+        if door == nil { router.get(Self.proofPath, proof) }
         router.get("/admin/1/server", server)
         addObservationRoutes(to: &router)
         router.get("/admin/1/containers", listContainers)
@@ -127,19 +130,30 @@ package struct AdminAPI: Sendable {
 
     // MARK: Permission to ask
 
-    private static let openRoutes: Set = ["/admin/1/proof", consoleSignInPath, consoleChallengePath]
+    /// The endpoint that proves to a command that the server has the token, which the command then sends.
+    private static let proofPath = "/admin/1/proof"
+    /// Endpoints of the console that want no credential.
+    static let consoleOpenRoutes: Set = [consoleSignInPath, consoleChallengePath]
+
+    /// Whether a request needs no credential.
+    private func isOpen(_ request: HTTPRequest) -> Bool {
+        guard let route = request.route else { return false }
+        return Self.consoleOpenRoutes.contains(route) || door == nil && (route == Self.proofPath || isLocalScrape(request))
+    }
 
     /// Authenticates a request. An unknown path is refused in the same way as others: a client without a token does not
     /// learn which paths exist.
     @Sendable private func authenticate(_ request: HTTPRequest, _ next: Next) async throws -> HTTPResponse {
         if let route = request.route, ConsoleFiles.routes.contains(route) { return await next(request) }
-        let isOpen = request.route.map(Self.openRoutes.contains) == true || isLocalScrape(request)
-        let bearer = Authenticator.bearer(request)
+        let isOpen = isOpen(request)
+        let bearer = door == nil ? Authenticator.bearer(request) : nil
         let isAdministrator = isOpen || bearer.map { constantTimeEquals(Array($0.utf8), Array(token.utf8)) } == true
         let manager = isAdministrator ? nil : try await managementCaller(bearer)
         // A token says who asks; the browser adds its cookie by itself.
         let session = isOpen || bearer != nil ? nil : try await consoleCaller(request)
-        guard isAdministrator || manager != nil || session != nil else { throw AdminProblem.unauthorized }
+        guard isAdministrator || manager != nil || session != nil else {
+            throw door == nil ? AdminProblem.unauthorized : HTTPError.noConsoleSession
+        }
         try manager?.require(request)
         var response = await ManagementCaller.$current.withValue(manager) {
             await ConsoleCaller.$current.withValue(session) { await next(request) }

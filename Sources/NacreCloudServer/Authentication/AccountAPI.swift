@@ -48,13 +48,7 @@ struct AccountAPI: Sendable {
     /// Runs `body` within the rate of the request's address, which all its requests share. A request with a password
     /// costs far more than others.
     func withinRate(of request: HTTPRequest, _ body: () async throws -> HTTPResponse) async throws -> HTTPResponse {
-        let payers = rates.payers(of: IPAddress.customer(request.clientAddress))
-        try rates.require(payers)
-        let meter = WorkMeter.current ?? WorkMeter(requestID: request.id, operation: request.route ?? "")
-        defer { rates.take(meter.takeUnpaid(), from: payers) }
-        let response = try await body()
-        meter.count(response, to: request)
-        return response
+        try await rates.within(request, body)
     }
 
     // MARK: Sign-up

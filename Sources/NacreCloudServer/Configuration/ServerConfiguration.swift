@@ -15,6 +15,10 @@ package struct ServerConfiguration: Sendable {
     package var listen = ListenAddress(host: "127.0.0.1", port: 8787)
     /// The admin listener's address: loopback and any free port, which is written to the data folder.
     package var adminListen = ListenAddress(host: "127.0.0.1", port: 0)
+    /// The address of the listener for the console's sessions alone; nil: there is none.
+    package var consoleListen: ListenAddress?
+    /// Networks whose clients that listener serves; none: all.
+    var consoleNetworks = AddressNetworks()
     /// The folder of the console's files, for work on them; nil: the files that are part of the program.
     package var consoleFolder: String?
     /// The URL by which clients reach the server, used in answers and for its host name; nil: `http://` and the
@@ -146,6 +150,10 @@ package struct ServerConfiguration: Sendable {
 
     /// Believes the `X-Forwarded-For` of an address or a network such as `10.0.0.0/8`; false for text that is neither.
     package mutating func trust(proxy: String) -> Bool { trustedProxies.add(proxy) }
+
+    /// Lets clients of an address or a network such as `10.0.0.0/8` ask the console's listener, which then serves no
+    /// others; false for text that is neither.
+    package mutating func allowConsole(network: String) -> Bool { consoleNetworks.add(network) }
 }
 
 /// The storage of a server's data.

@@ -1,8 +1,7 @@
 import Glibc
 
-/// The addresses of proxies whose `X-Forwarded-For` is trusted. Empty by default, because any client can write that
-/// header.
-package struct TrustedProxies: Sendable, Hashable {
+/// Networks of addresses, which a list of the operator's names. Empty by default.
+package struct AddressNetworks: Sendable, Hashable {
     private var networks: [Network] = []
 
     package init() {}
@@ -24,20 +23,8 @@ package struct TrustedProxies: Sendable, Hashable {
         return true
     }
 
-    /// Returns the address before all trusted proxies. Each proxy appends the address of its own client, so the header
-    /// is read from its end. Any client can have written the part before the first untrusted address.
-    func client(of peer: String, forwardedFor headers: [String]) -> String {
-        guard isTrusted(peer) else { return peer }
-        var client = peer
-        for item in headers.joined(separator: ",").split(separator: ",").reversed() {
-            guard let address = IPAddress.plain(String(trimmingSpaces(item))) else { return client }
-            client = address
-            guard isTrusted(address) else { return client }
-        }
-        return client
-    }
-
-    private func isTrusted(_ address: String) -> Bool {
+    /// Whether a numeric address is in one of the networks; false for other text.
+    package func contains(_ address: String) -> Bool {
         guard let bytes = IPAddress.bytes(address) else { return false }
         return networks.contains { $0.contains(bytes) }
     }
@@ -53,6 +40,32 @@ package struct TrustedProxies: Sendable, Hashable {
             let rest = bits % 8
             return rest == 0 || (bytes[whole] ^ other[whole]) >> UInt8(8 - rest) == 0
         }
+    }
+}
+
+/// The addresses of proxies whose `X-Forwarded-For` is trusted. Empty by default, because any client can write that
+/// header.
+package struct TrustedProxies: Sendable, Hashable {
+    private var networks = AddressNetworks()
+
+    package init() {}
+
+    package var isEmpty: Bool { networks.isEmpty }
+
+    /// Adds an address or a network. Returns false for other text.
+    package mutating func add(_ text: String) -> Bool { networks.add(text) }
+
+    /// Returns the address before all trusted proxies. Each proxy appends the address of its own client, so the header
+    /// is read from its end. Any client can have written the part before the first untrusted address.
+    func client(of peer: String, forwardedFor headers: [String]) -> String {
+        guard networks.contains(peer) else { return peer }
+        var client = peer
+        for item in headers.joined(separator: ",").split(separator: ",").reversed() {
+            guard let address = IPAddress.plain(String(trimmingSpaces(item))) else { return client }
+            client = address
+            guard networks.contains(address) else { return client }
+        }
+        return client
     }
 }
 

@@ -27,10 +27,10 @@ struct AdministeredServer {
         server = try await TestServer(
             publicURL: mail.map { _ in "https://cloud.example" }, requestRate: requestRate, mail: mail, pushServices: pushServices,
             isEmulator: isEmulator, clock: clock, recorded: recorded, observing: observing, over: store)
-        admin = server.server.adminRouter(
+        let api = server.server.adminAPI(
             server.cloud, server.authenticator, BackupRunner(folder: server.folder.path, nil), PasswordHasher(cost: .least), Self.token,
-            ("http://127.0.0.1", "http://127.0.0.1"),
-            Metrics(telemetry: Telemetry(), budgets: Budgets(), started: server.clock.now), server.observation)
+            ("http://127.0.0.1", "http://127.0.0.1"), server.observation)
+        admin = server.server.adminRouter(api, Metrics(telemetry: Telemetry(), budgets: Budgets(), started: server.clock.now))
     }
 
     /// Sends a request, and checks the answer against the document of the admin API.

@@ -20,14 +20,14 @@ struct HelpTests {
     private static let documented = [
         Documented(
             "serve",
-            "data listen memory emulator admin-listen insecure-admin console-dir open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file "
+            "data listen memory emulator admin-listen insecure-admin console-listen console-allow console-dir open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file "
                 + "log-format log-level request-log-days request-log-size alert-host config public-url host "
                 + "trusted-proxy request-rate connections user-quota public-quota assets asset-size-web asset-size-app oidc-issuer oidc-client-id "
                 + "oidc-client-secret-file oidc-name oidc-sign-up smtp smtp-password-file mail-from sms-webhook sms-token-file web-push-host dev json"
         ),
         Documented(
             "config show",
-            "data listen memory emulator admin-listen insecure-admin console-dir open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file log-format log-level "
+            "data listen memory emulator admin-listen insecure-admin console-listen console-allow console-dir open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file log-format log-level "
                 + "request-log-days request-log-size alert-host config public-url host trusted-proxy request-rate connections user-quota public-quota "
                 + "assets asset-size-web asset-size-app oidc-issuer oidc-client-id "
                 + "oidc-client-secret-file oidc-name oidc-sign-up smtp smtp-password-file mail-from sms-webhook sms-token-file web-push-host origin json"
@@ -261,6 +261,8 @@ struct HelpTests {
         (["help", "nothing"], "nothing"), (["--verison"], "Did you mean '--version'?"), (["-v"], "Did you mean '--version'?"),
         (["container", "-v"], "-v"), (["serve", "--port", "8080"], "Did you mean '--listen'?"), (["completions", "tcsh"], "bash, zsh, fish"),
         (["serve", "--admin-listen", "0.0.0.0:9000"], "--insecure-admin"), (["serve", "--admin-listen", "[::]:0"], "--insecure-admin"),
+        (["serve", "--console-allow", "10.0.0.0/8"], "--console-listen"),
+        (["serve", "--console-listen", "127.0.0.1:0", "--console-allow", "10.0.0.0/33"], "--console-allow"),
         (["run", "iCloud.a.b"], "<command>"), (["up", "iCloud.a.b", "--port", "8080"], "Did you mean '--listen'?"),
     ]
 

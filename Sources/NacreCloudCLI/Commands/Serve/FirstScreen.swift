@@ -12,13 +12,15 @@ struct FirstScreen: Encodable {
     let url: String
     let localURL: String
     let adminURL: String
+    /// The console's own listener.
+    let consoleURL: String?
     let pid = getpid()
     /// The backup that was made before older data were rewritten.
     let migrationBackup: String?
     private let option: String
 
     private enum CodingKeys: String, CodingKey {
-        case version, mode, data, url, localURL, adminURL, pid, migrationBackup
+        case version, mode, data, url, localURL, adminURL, consoleURL, pid, migrationBackup
     }
 
     init(_ addresses: Server.Addresses, _ configuration: ServerConfiguration) {
@@ -27,6 +29,7 @@ struct FirstScreen: Encodable {
         url = addresses.publicURL
         localURL = addresses.localURL
         adminURL = addresses.adminURL
+        consoleURL = addresses.consoleURL
         migrationBackup = addresses.migrationBackup
         option = configuration.dataFolder == "./nacre-data" ? "" : " --data \(ShellWord.quoted(configuration.dataFolder))"
     }
@@ -34,6 +37,7 @@ struct FirstScreen: Encodable {
     var text: String {
         let keeps = mode == "memory" ? "in memory: ends with the server" : "SQLite: every answer is on the disk before it is given"
         let backup = migrationBackup.map { "\n  backup    \($0): the data were of an older version" } ?? ""
+        let console = consoleURL.map { "\n  console   \($0)/console/" } ?? ""
         let here = localURL == url ? "" : "\n  here      \(localURL)"
         return """
 
@@ -41,7 +45,7 @@ struct FirstScreen: Encodable {
 
               mode      \(keeps)
               data      \(data)
-              url       \(url)\(here)\(backup)
+              url       \(url)\(here)\(console)\(backup)
 
             Apps find the server by these variables:
 

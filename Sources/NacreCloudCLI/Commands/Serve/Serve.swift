@@ -14,6 +14,10 @@ enum Serve {
     private static let insecureAdmin = Option.flag(
         "insecure-admin",
         "Let administrators reach it from other machines, where --admin-listen says so: without encryption, so only behind a proxy or a tunnel.")
+    private static let consoleListen = Option.value(
+        "console-listen", "host:port", "Where a team reaches the console: for its sessions alone, over HTTPS by a proxy before it, or by a tunnel.")
+    private static let consoleAllow = Option.value(
+        "console-allow", "addresses", "The clients that --console-listen serves: addresses or networks, with commas between. By default all.")
     private static let consoleDir = Option.value(
         "console-dir", "dir", "Serve the console's page from this folder, for work on it. By default it is part of the program.")
     private static let openSignUp = Option.flag("open-sign-up", "Let anybody make an account.")
@@ -75,7 +79,7 @@ enum Serve {
         [
             data, listen, memory, emulator, publicURL, host, trustedProxy, requestRate, connections, userQuota, publicQuota, assets, assetSizeWeb,
             assetSizeApp,
-            adminListen, insecureAdmin, consoleDir, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
+            adminListen, insecureAdmin, consoleListen, consoleAllow, consoleDir, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
         ] + OpenIDOptions.all + MailOptions.all + TextOptions.all
         + [webPushHost, alertHost, logFile, logFormat, logLevel, requestLogDays, requestLogSize]
 
@@ -117,7 +121,7 @@ enum Serve {
         do {
             addresses = try await server.start()
         } catch {
-            let wanted = [configuration.listen, configuration.adminListen].filter { $0.port != 0 }
+            let wanted = [configuration.listen, configuration.adminListen, configuration.consoleListen].compactMap(\.self).filter { $0.port != 0 }
             throw CommandFailure(StartFault(error, listen: wanted, dataFolder: configuration.dataFolder))
         }
         let screen = FirstScreen(addresses, configuration)
@@ -166,6 +170,7 @@ enum Serve {
                     "administrators reach it from this machine alone, such as 127.0.0.1:0, unless --\(insecureAdmin.name) is given"),
                 path: call.path)
         }
+        try setConsole(of: &configuration, call)
         configuration.consoleFolder = try call.value(consoleDir).map { folder in
             guard FileManager.default.fileExists(atPath: folder + "/index.html") else {
                 throw UsageError(.invalid("--\(consoleDir.name)", "name the folder that has the console's index.html"), path: call.path)
@@ -230,6 +235,18 @@ enum Serve {
             throw UsageError(.invalid("--\(option.name)", "give a number of bytes up to 9G, such as 100M"), path: call.path)
         }
         return bytes
+    }
+
+    private static func setConsole(of configuration: inout ServerConfiguration, _ call: Call) throws {
+        if call.value(consoleListen) != nil { configuration.consoleListen = try address(consoleListen, call) }
+        guard let networks = call.value(consoleAllow) else { return }
+        guard configuration.consoleListen != nil else {
+            throw UsageError(.invalid("--\(consoleAllow.name)", "give --\(consoleListen.name) with it"), path: call.path)
+        }
+        let names = networks.split(separator: ",", omittingEmptySubsequences: false)
+        for network in names where !configuration.allowConsole(network: String(network)) {
+            throw UsageError(.invalid("--\(consoleAllow.name)", "give addresses such as 192.0.2.7 or 10.0.0.0/8"), path: call.path)
+        }
     }
 
     private static func setRequestLog(of configuration: inout ServerConfiguration, _ call: Call) throws {
