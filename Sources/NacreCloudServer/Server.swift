@@ -194,14 +194,12 @@ package final class Server: Sendable {
             try file.publish()
             let running = Running(
                 store: store, assets: assets, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer,
-                consoleServer: console, adminFile: file,
-                backups: backups, scheduled: scheduled, sweep: sweep, observation: observation,
+                consoleServer: console, adminFile: file, backups: backups, scheduled: scheduled, sweep: sweep, observation: observation,
                 requestsUnderWay: [telemetry.gauge(.httpInFlight), telemetry.gauge(.httpAwaitingClient)])
             life.withLock { $0 = .running(running) }
             await startWork(running, of: cloud, metrics)
-            return Addresses(
-                publicURL: publicURL, localURL: localURL, adminURL: adminURL, consoleURL: consoleAddress.map { Self.urls(of: $0).others },
-                migrationBackup: migrationBackup.withLock { $0 })
+            let (consoleURL, backup) = (consoleAddress.map { Self.urls(of: $0).others }, migrationBackup.withLock { $0 })
+            return Addresses(publicURL: publicURL, localURL: localURL, adminURL: adminURL, consoleURL: consoleURL, migrationBackup: backup)
         } catch {
             await publicServer.shutdown(grace: .zero)
             await adminServer.shutdown(grace: .zero)

@@ -79,6 +79,7 @@ import Testing
         "NacreCloudServer/Telemetry/TelemetryRecorder.swift bytesMax", "NacreCloudServer/Telemetry/OTLPSender.swift pauseMax",
         "NacreCloudServer/Admin/Metrics.swift processDescriptorsMax", "NacreCloudServer/Alerts/AlertWatch.swift waitingMax",
         "NacreCloudServer/Alerts/ServerReadings.swift parkedMax", "NacreCloudContainer/Alerts/AlertRule.swift addressesMax",
+        "NacreCloudServer/Console/ConsoleDoor.swift connectionsMax",
         "NacreCloudServer/Console/ConsoleFiles.swift bytesMax", "NacreCloudServer/Console/ConsoleFiles.swift partsMax",
         "NacreCloudAccounts/Console/ConsoleSignIns.swift linksMax", "NacreCloudAccounts/Console/ConsoleSignIns.swift sessionsMax",
         "NacreCloudAccounts/Console/ConsoleSignIns.swift membersMax",
