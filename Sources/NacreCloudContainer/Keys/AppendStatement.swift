@@ -13,8 +13,8 @@ extension Cloud {
     /// `keys/append`: adds a statement to the caller's log of keys. A repeated request finds its statement as the
     /// newest, and is answered as before.
     ///
-    /// The log is verified on a snapshot, at some 0.2 ms a statement. The transaction then writes only if the log has
-    /// not moved. Costs a call of the store for each page of the log, and four more.
+    /// The statement is verified on a snapshot, after the log was read at some 10 µs a statement. The transaction then
+    /// writes only if the log has not moved. Costs a call of the store for each page of the log, and four more.
     package func appendKeyStatement(_ request: KeysAppendRequest, in target: DatabaseTarget, by caller: Caller) async throws -> KeysAppendResponse {
         let (database, account) = try await keyDatabase(target, by: caller)
         let addition = try KeyAddition(request)
@@ -109,7 +109,7 @@ private struct KeyChange: Sendable {
 }
 
 extension AccountKeys {
-    /// Verifies kept statements.
+    /// Reads kept statements, which were verified when they came.
     init(stored statements: [KeyStatement]) throws(StoreError) {
         do throws(KeyLogFault) {
             try self.init(statements)

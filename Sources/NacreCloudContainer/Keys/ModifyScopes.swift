@@ -10,8 +10,8 @@ extension Cloud {
     /// `keys/scopes/modify`: adds a manifest to the scope of a zone. A repeated request finds its manifest as the
     /// newest, and is answered as before.
     ///
-    /// The caller's log is verified on a snapshot. The transaction then writes only if neither it nor the scope has
-    /// moved.
+    /// The manifest is verified against the caller's log on a snapshot. The transaction then writes only if neither it
+    /// nor the scope has moved.
     package func modifyScope(
         _ request: KeysScopesModifyRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> KeysScopesModifyResponse {
