@@ -61,7 +61,10 @@ let package = Package(
         module("NacreEncryptionForms", ["NacreCrypto"]),
         module("NacreEncryption", ["NacreEncryptionForms", "NacreCrypto"]),
         module("NacreHTTPClient", ["CNacreCurl", "NacreLocks"]),
-        module("CloudKit", ["NacreCloudWire", "CoreLocation", "NacreLocks", "CNacreStart"] + client("NacreHTTPClient", "NacreCrypto")),
+        module(
+            "CloudKit",
+            ["NacreCloudWire", "CoreLocation", "NacreLocks", "CNacreStart"]
+                + client("NacreHTTPClient", "NacreCrypto", "NacreEncryption", "NacreEncryptionForms")),
         module("CloudKitPush", ["CloudKit"] + client("NacreHTTPClient", "NacreLocks")),
         module("NacreCloudStorage", ["NacreCloudWire", "NacreLocks", "CNacreChecksum"]),
         module("NacreCloudAccounts", ["NacreCloudStorage", "NacreCloudWire", "NacreLocks"]),
@@ -144,8 +147,8 @@ let package = Package(
         tests(
             "NacreCloudKitTests",
             [
-                "NacreHTTPClient", "CloudKit", "CoreLocation", "NacreCloudServerWire", "NacreCloudWire", "NacreLocks",
-                "NacreCloudTestSupport",
+                "NacreHTTPClient", "CloudKit", "CoreLocation", "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto", "NacreEncryption",
+                "NacreEncryptionForms", "NacreLocks", "NacreCloudTestSupport",
             ], resources: [.copy("Fixtures")]),
         tests(
             "NacreCloudKitPushTests",

@@ -125,7 +125,9 @@ public final class TestCloud: Sendable {
         let (clock, random) = (clock, random)
         let timekeeper = Timekeeper(
             now: { clock.elapsed }, pause: { try await clock.pause($0) }, spread: { 1 },
-            operationID: { random.withLock { UUIDText.version4($0.next(), $0.next()) } })
+            operationID: { random.withLock { UUIDText.version4($0.next(), $0.next()) } },
+            date: { Date(timeIntervalSinceReferenceDate: clock.now.secondsSince2001) },
+            keyBytes: { count in random.withLock { random in (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next() >> 32) } } })
         let root = URL(string: InProcessTransport.root) ?? URL(fileURLWithPath: "/")
         return CKContainer(
             identifier: containerIdentifier, server: CloudKitServer(url: root, environment: .development, apiToken: apiToken, accountToken: token),

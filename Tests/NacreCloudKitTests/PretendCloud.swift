@@ -46,6 +46,9 @@ actor PretendCloud: Transport {
     private var permission = Discoverability.initialState
     /// Subscriptions in the order in which they were saved.
     var subscriptions: [Subscription] = []
+    /// The user's keys for encrypted values.
+    private(set) var keys = PretendKeys()
+    func change(_ body: @Sendable (inout PretendKeys) -> Void) { body(&keys) }
 
     func makeDiscoverable(_ user: UserIdentity, by infos: UserLookupInfo...) {
         for info in infos { discoverable[info] = user }
@@ -120,6 +123,8 @@ actor PretendCloud: Transport {
                 return TransportAnswer(status: 200, body: databasePages.removeFirst().json(form))
             case "changes/zone" where !zonePages.isEmpty:
                 return TransportAnswer(status: 200, body: ChangesZoneResponse(zones: [zonePages.removeFirst()]).json(form))
+            case "keys/append", "keys/log", "keys/scopes/modify", "keys/scopes/list":
+                return TransportAnswer(status: 200, body: try keys.answer(to: path, request.body))
             case "users/caller": return TransportAnswer(status: 200, body: UserIdentity(userRecordName: "_alice").json(form))
             case "users/web-auth-token": return TransportAnswer(status: 200, body: WebAuthTokenResponse(webAuthToken: "w").json(form))
             case "users/contact-key": return TransportAnswer(status: 200, body: UsersContactKeyResponse(contactKey: [1, 2, 3]).json(form))

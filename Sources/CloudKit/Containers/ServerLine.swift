@@ -24,6 +24,8 @@ final class ServerLine: Sendable {
     let staging: AssetStaging
     /// The store of long-lived operations; nil for none.
     let longLived: LongLivedOperations?
+    /// The store of this device's keys for encrypted values.
+    let keyStore: KeyStore
     /// The queue of operations that were added.
     let queue: OperationQueue
     /// The server's last answer to who the user is.
@@ -39,6 +41,11 @@ final class ServerLine: Sendable {
     /// The key with which e-mail addresses and phone numbers are hashed for the server.
     let contactKey = Locked<ContactKey?>(nil)
 
+    #if canImport(NacreEncryption)
+        /// The keys of zones that were opened.
+        let openedKeys = Locked(OpenedKeys())
+    #endif
+
     struct ContactKey: Sendable {
         var settings: ServerSettings
         var bytes: [UInt8]
@@ -52,9 +59,11 @@ final class ServerLine: Sendable {
     /// - Parameters:
     ///   - transport: nil for the network.
     ///   - longLived: nil for this user's store, if the transport is the network: an agent uses no other.
+    ///   - keyStore: nil for this user's store, if the transport is the network; otherwise for one in memory.
     init(
         identifier: String?, source: Source, transport: (any Transport)? = nil, timekeeper: Timekeeper = .system,
         staging: AssetStaging = .shared, longLived: LongLivedOperations? = nil,
+        keyStore: KeyStore? = nil,
         log: @escaping @Sendable (String) -> Void = { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }
     ) {
         self.identifier = identifier
@@ -64,6 +73,7 @@ final class ServerLine: Sendable {
         self.timekeeper = timekeeper
         self.staging = staging
         self.longLived = longLived ?? (transport == nil ? .ambient : nil)
+        self.keyStore = keyStore ?? (transport == nil ? .ambient : KeyStore(folder: nil))
         self.log = log
         queue = OperationQueue()
         queue.name = "CloudKit operations"

@@ -10,15 +10,22 @@ package struct Timekeeper: Sendable {
     package var spread: @Sendable () -> Double
     /// A name that no other request has.
     package var operationID: @Sendable () -> String
+    /// The time of day, for what is signed.
+    package var date: @Sendable () -> Date
+    /// Returns that many bytes for keys; nil: the system's random bytes are used.
+    package var keyBytes: (@Sendable (Int) -> [UInt8])?
 
     package init(
         now: @escaping @Sendable () -> Double, pause: @escaping @Sendable (Double) async throws -> Void, spread: @escaping @Sendable () -> Double,
-        operationID: @escaping @Sendable () -> String
+        operationID: @escaping @Sendable () -> String, date: @escaping @Sendable () -> Date = { Date() },
+        keyBytes: (@Sendable (Int) -> [UInt8])? = nil
     ) {
         self.now = now
         self.pause = pause
         self.spread = spread
         self.operationID = operationID
+        self.date = date
+        self.keyBytes = keyBytes
     }
 
     package static let system = Timekeeper(

@@ -1,0 +1,231 @@
+#if canImport(NacreEncryption)
+    import NacreCloudWire
+    import NacreCrypto
+    import NacreEncryption
+    import NacreEncryptionForms
+    import NacreLocks
+
+    /// The keys that a container's process has opened, of one account at a time.
+    ///
+    /// They may be late: another device may have made a new version of a key since. The server refuses a save under the
+    /// older version. `Conversation.forgetZoneKeys` then has the keys asked for again.
+    struct OpenedKeys: Sendable {
+        /// The most zones. More cost their requests again.
+        static let zonesMax = 1_000
+
+        private var account: KeyAccount?
+        private var own: OwnKeys?
+        private var zones: [String: ZoneKeys] = [:]
+
+        func own(of account: KeyAccount) -> OwnKeys? { self.account == account ? own : nil }
+        func zone(_ name: String, of account: KeyAccount) -> ZoneKeys? { self.account == account ? zones[name] : nil }
+
+        mutating func keep(_ own: OwnKeys, of account: KeyAccount) {
+            if self.account != account { self = OpenedKeys() }
+            (self.account, self.own) = (account, own)
+        }
+
+        mutating func keep(_ keys: ZoneKeys, of account: KeyAccount) {
+            if self.account != account { self = OpenedKeys() }
+            self.account = account
+            if zones.count >= Self.zonesMax, let other = zones.keys.first { zones[other] = nil }
+            zones[keys.place.zone] = keys
+        }
+
+        /// Forgets a zone's keys, and the account's, which may have changed too.
+        mutating func forget(_ zone: String) {
+            zones[zone] = nil
+            own = nil
+        }
+    }
+
+    extension Conversation {
+        /// Returns the keys of a zone for opening values; nil if the zone has none, or is not the user's own. Costs no
+        /// request if this process has opened them, otherwise one or two.
+        ///
+        /// - Throws: `accountTemporarilyUnavailable`, with its remedy, if this device has no keys for the zone.
+        func zoneKeys(of zone: CKRecordZone.ID) async throws(CKError) -> ZoneKeys? {
+            guard let (exchange, place) = try await keyExchange(for: zone) else { return nil }
+            return try await exchange.zoneKeys(at: place)
+        }
+
+        /// Returns the keys of a zone for sealing values. Makes what is missing: this device's keys and the account's log
+        /// on the account's first device, the zone's first key, and its next one after a device was removed.
+        ///
+        /// - Throws: `accountTemporarilyUnavailable`, with its remedy, if the account has keys and this device has none.
+        func zoneKeysForSaving(in zone: CKRecordZone.ID) async throws(CKError) -> ZoneKeys {
+            guard let (exchange, place) = try await keyExchange(for: zone) else { throw .noKeysHere }
+            return try await exchange.zoneKeysForSaving(at: place)
+        }
+
+        /// Has the keys of a zone asked for again, after the server has refused a save under an older version.
+        func forgetZoneKeys(of zone: CKRecordZone.ID) {
+            line.openedKeys.withLock { $0.forget(zone.zoneName) }
+        }
+
+        /// Returns nil for a zone that is not the user's own in the private database.
+        private func keyExchange(for zone: CKRecordZone.ID) async throws(CKError) -> (KeyExchange, Place)? {
+            guard scope == .private, let user = try await currentUser().recordName else { return nil }
+            let wire = zone.wire
+            guard wire.ownerRecordName == nil || wire.ownerRecordName == user else { return nil }
+            let settings = try line.settings()
+            guard let name = AccountName(container: settings.container, environment: settings.environment.rawValue, user: user),
+                let place = Place(owner: name, zone: wire.zoneName)
+            else { throw .noKeysHere }
+            return (KeyExchange(asking: self, of: KeyAccount(server: settings.url.absoluteString, name: name)), place)
+        }
+    }
+
+    /// The conversation of a device with a server about the keys of one account.
+    struct KeyExchange: Sendable {
+        /// The most statements, and the most manifests of a scope, that are taken from a server.
+        static let statementsMax = 10_000
+        static let manifestsMax = 1_000
+        /// Times that a request is made anew because other devices were quicker.
+        static let triesMax = 4
+
+        let account: KeyAccount
+        private let conversation: Conversation
+        private var line: ServerLine { conversation.line }
+
+        /// - Parameter conversation: its journal is left out. An answer about keys must be new, and holds for no later
+        ///   process.
+        init(asking conversation: Conversation, of account: KeyAccount) {
+            self.account = account
+            self.conversation = Conversation(line: conversation.line, scope: .private, patience: conversation.patience, group: conversation.group)
+        }
+
+        func zoneKeys(at place: Place) async throws(CKError) -> ZoneKeys? {
+            if let known = line.openedKeys.withLock({ $0.zone(place.zone, of: account) }) { return known }
+            guard let shown = try await scope(of: place.zone) else { return nil }
+            return try await open(shown, at: place).keys
+        }
+
+        func zoneKeysForSaving(at place: Place) async throws(CKError) -> ZoneKeys {
+            let known = line.openedKeys.withLock { opened in
+                opened.own(of: account).flatMap { own in opened.zone(place.zone, of: account).map { (own, $0) } }
+            }
+            if let (own, keys) = known, !own.mustRenew(keys) { return keys }
+            let random = line.timekeeper.keyRandom
+            for _ in 0..<Self.triesMax {
+                let request: KeysScopesModifyRequest
+                if let shown = try await scope(of: place.zone) {
+                    let (keys, own) = try await open(shown, at: place)
+                    guard own.mustRenew(keys) else { return keys }
+                    request = try own.nextKey(after: keys, stamp: line.timekeeper.stamp, using: random)
+                } else {
+                    request = try await ownKeysForSaving().firstKey(at: place, stamp: line.timekeeper.stamp, using: random)
+                }
+                let isDone = try await unlessConflict { () throws(CKError) in
+                    let _: KeysScopesModifyResponse = try await conversation.ask("keys/scopes/modify", request, .change)
+                }
+                // Another device may have been quicker with a statement of the account.
+                if !isDone { line.openedKeys.withLock { $0.forget(place.zone) } }
+            }
+            throw .keysAreBusy
+        }
+
+        /// Verifies and opens a scope. Asks for the account if it does not open with what this process knows of it.
+        private func open(_ shown: ShownScope, at place: Place) async throws(CKError) -> (keys: ZoneKeys, own: OwnKeys) {
+            if let own = line.openedKeys.withLock({ $0.own(of: account) }), let keys = try? await open(shown, at: place, with: own) {
+                return (keys, own)
+            }
+            switch try await accountState() {
+            case .open(let own): return (try await open(shown, at: place, with: own), own)
+            case .closed(let wasRemoved): throw .deviceHasNoKeys(wasRemoved: wasRemoved)
+            case .empty, .ended: throw .keysRefused("The server shows keys of a zone without a log of the account's keys")
+            }
+        }
+
+        private func open(_ shown: ShownScope, at place: Place, with own: OwnKeys) async throws(CKError) -> ZoneKeys {
+            let keys = try await line.keyStore.update(account) { kept throws(CKError) in try kept.take(shown, at: place, of: own) }
+            line.openedKeys.withLock { $0.keep(keys, of: account) }
+            return keys
+        }
+
+        // MARK: The account
+
+        /// Returns the account as the server shows it now, verified.
+        func accountState() async throws(CKError) -> AccountState {
+            let shown = try await shownAccount()
+            let state = try await line.keyStore.update(account) { [name = account.name] kept throws(CKError) in try kept.take(shown, of: name) }
+            if case .open(let own) = state { line.openedKeys.withLock { $0.keep(own, of: account) } }
+            return state
+        }
+
+        /// Returns the account's keys, and begins the account on its first device.
+        private func ownKeysForSaving() async throws(CKError) -> OwnKeys {
+            if let own = line.openedKeys.withLock({ $0.own(of: account) }) { return own }
+            for _ in 0..<Self.triesMax {
+                switch try await accountState() {
+                case .open(let own): return own
+                case .closed(let wasRemoved): throw .deviceHasNoKeys(wasRemoved: wasRemoved)
+                case .empty: try await begin(after: nil)
+                case .ended(let log): try await begin(after: log)
+                }
+            }
+            throw .keysAreBusy
+        }
+
+        /// Begins the account's log, unless another device or process is quicker. The keys are on the disk before the
+        /// server has the statement: a device that the server knows is never lost.
+        private func begin(after ended: KeyLog?) async throws(CKError) {
+            let random = line.timekeeper.keyRandom
+            let (device, recovery) = try await line.keyStore.update(account) { [name = account.name] kept throws(CKError) in
+                try kept.toBegin(of: name, using: random)
+            }
+            let request = try OwnKeys.beginning(account.name, device: device, recovery: recovery, after: ended, using: random)
+            _ = try await unlessConflict { () throws(CKError) in
+                let _: KeysAppendResponse = try await conversation.ask("keys/append", request, .change)
+            }
+        }
+
+        /// Returns whether a change was made; false if another device or process was quicker.
+        private func unlessConflict(_ change: () async throws(CKError) -> Void) async throws(CKError) -> Bool {
+            do throws(CKError) {
+                try await change()
+                return true
+            } catch {
+                guard error.code == .serverRecordChanged else { throw error }
+                return false
+            }
+        }
+
+        // MARK: Pages
+
+        private func shownAccount() async throws(CKError) -> ShownAccount {
+            var shown = ShownAccount()
+            while true {
+                let request = KeysLogRequest(after: shown.statements.isEmpty ? nil : shown.statements.count - 1)
+                let page: KeysLogResponse = try await conversation.ask("keys/log", request, .read)
+                shown.statements += page.statements
+                guard shown.statements.count <= Self.statementsMax, !(page.moreComing && page.statements.isEmpty) else { throw .unexpectedAnswer }
+                if page.moreComing { continue }
+                (shown.wraps, shown.olderKeys) = (page.wraps ?? [], page.olderKeys ?? [])
+                return shown
+            }
+        }
+
+        /// Returns the scope of a zone; nil if it has none.
+        private func scope(of zone: String) async throws(CKError) -> ShownScope? {
+            let zoneID = ZoneID(zoneName: zone)
+            var shown = ShownScope()
+            var before: Int?
+            while true {
+                let page: KeysScopesListResponse
+                do throws(CKError) {
+                    page = try await conversation.ask("keys/scopes/list", KeysScopesListRequest(zoneID: zoneID, before: before), .read)
+                } catch {
+                    // A default zone that nothing was saved in yet.
+                    guard zoneID.isDefault, error.code == .zoneNotFound else { throw error }
+                    return nil
+                }
+                if before == nil { (shown.wraps, shown.olderKeys) = (page.wraps ?? [], page.olderKeys ?? []) }
+                shown.manifests += page.manifests
+                guard shown.manifests.count <= Self.manifestsMax, !(page.moreComing && page.manifests.isEmpty) else { throw .unexpectedAnswer }
+                guard page.moreComing, let oldest = page.manifests.last else { return shown.manifests.isEmpty ? nil : shown }
+                before = try CKError.checking { Int(clamping: try ScopeManifest(oldest).parts.number) }
+            }
+        }
+    }
+#endif
