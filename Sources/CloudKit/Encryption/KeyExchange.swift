@@ -212,14 +212,8 @@
             var shown = ShownScope()
             var before: Int?
             while true {
-                let page: KeysScopesListResponse
-                do throws(CKError) {
-                    page = try await conversation.ask("keys/scopes/list", KeysScopesListRequest(zoneID: zoneID, before: before), .read)
-                } catch {
-                    // A default zone that nothing was saved in yet.
-                    guard zoneID.isDefault, error.code == .zoneNotFound else { throw error }
-                    return nil
-                }
+                let request = KeysScopesListRequest(zoneID: zoneID, before: before)
+                let page: KeysScopesListResponse = try await conversation.ask("keys/scopes/list", request, .read)
                 if before == nil { (shown.wraps, shown.olderKeys) = (page.wraps ?? [], page.olderKeys ?? []) }
                 shown.manifests += page.manifests
                 guard shown.manifests.count <= Self.manifestsMax, !(page.moreComing && page.manifests.isEmpty) else { throw .unexpectedAnswer }

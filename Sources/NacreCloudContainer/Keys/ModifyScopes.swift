@@ -19,10 +19,11 @@ extension Cloud {
         let zone = try database.zone(request.zoneID)
         let addition = try ScopeAddition(request)
         guard let place = Place(owner: account, zone: zone.name) else { throw ServerError.zoneNotFound(request.zoneID) }
+        let newZone = Int64(bitPattern: random() >> 1)
         return try await stored(of: database.key, zone: request.zoneID) {
-            let (statements, address, last) = try await self.store.read { transaction -> ([KeyStatement], ZoneAddress, ScopeManifest?) in
-                let address = try zone.require(transaction)
-                return (try transaction.keyStatements(in: database.id), address, try transaction.newestManifest(of: address))
+            let (statements, address, last) = try await self.store.read { transaction -> ([KeyStatement], ZoneAddress?, ScopeManifest?) in
+                let address = try zone.find(transaction)?.address
+                return (try transaction.keyStatements(in: database.id), address, try address.flatMap { try transaction.newestManifest(of: $0) })
             }
             if let last, last == addition.manifest { return KeysScopesModifyResponse() }
             WorkMeter.current?.add(rows: statements.count)
@@ -33,11 +34,17 @@ extension Cloud {
                 // The lock keeps statements and manifests apart. A statement after these may have removed the signer.
                 let next = KeyEntries.statement(at: statements.count, in: database.id)
                 let advance = try transaction.lock(zoneNamed: nil, in: database.id, operation: nil, entries: [next])
-                guard advance.entries.isEmpty, try zone.require(transaction) == address, try transaction.newestManifest(of: address) == last else {
+                let found = try zone.find(transaction)?.address
+                guard advance.entries.isEmpty, found == address, try found.flatMap({ try transaction.newestManifest(of: $0) }) == last else {
                     throw ServerError.manifestRefused(.notNext(number: addition.manifest.parts.number))
                 }
                 var plan = WritePlan()
-                plan.put(addition, after: last, in: address)
+                let place = found ?? ZoneAddress(database: database.id, zone: newZone)
+                if found == nil {
+                    // A default zone in which nothing was saved yet.
+                    plan.zones = [ZoneRow(address: place, name: zone.name, run: advance.run, lastSeq: advance.database?.lastSeq ?? 0)]
+                }
+                plan.put(addition, after: last, in: place)
                 try transaction.apply(plan)
                 return .commit(())
             }
@@ -56,9 +63,10 @@ extension Cloud {
         if let before = request.before, before < 0 { throw ServerError.badValue("before", "invalid number", remedy: "Numbers begin at 0.") }
         let answer = try await stored(of: database.key, zone: request.zoneID) {
             try await self.store.read { transaction -> KeysScopesListResponse in
-                let address = try zone.require(transaction)
+                guard let address = try zone.find(transaction)?.address, let newest = try transaction.newestManifest(of: address) else {
+                    return KeysScopesListResponse(manifests: [])
+                }
                 let prefix = ShareEntries.prefix(of: address)
-                guard let newest = try transaction.newestManifest(of: address) else { return KeysScopesListResponse(manifests: []) }
                 let after = request.before.map { ScopeEntries.manifest(UInt64($0), of: newest.parts.scope, in: address).key } ?? prefix
                 let rows = try transaction.entries(in: address.database, .scopeManifest, after: after, limit: Self.manifestsPerPage + 1)
                     .filter { $0.key.key.hasPrefix(prefix) }
@@ -72,15 +80,6 @@ extension Cloud {
         }
         WorkMeter.current?.add(rows: answer.manifests.count + (answer.wraps?.count ?? 0) + (answer.olderKeys?.count ?? 0))
         return answer
-    }
-}
-
-extension RequestedZone {
-    /// Returns the zone's address.
-    /// - Throws: `ServerError.zoneNotFound` also for a default zone in which nothing was saved yet.
-    fileprivate func require(_ transaction: any ReadTransaction) throws -> ZoneAddress {
-        guard let found = try find(transaction) else { throw ServerError.zoneNotFound(zoneID) }
-        return found.address
     }
 }
 

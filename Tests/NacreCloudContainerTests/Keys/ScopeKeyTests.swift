@@ -101,4 +101,22 @@ import Testing
         }
         #expect(left == 0)
     }
+
+    @Test(arguments: Engine.allCases)
+    func `the default zone has a scope before anything was saved in it, and its records come into the same zone`(_ engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        let ada = test.user("_ada")
+        func list() async throws -> KeysScopesListResponse {
+            try await ada.cloud.listScope(KeysScopesListRequest(zoneID: .defaultZone), in: ada.target, by: ada.caller)
+        }
+        #expect(try await list() == KeysScopesListResponse(manifests: []))
+        let keys = try SampleKeyring("_ada", container: TestCloud.container)
+        let request = try SampleScope(keys, zone: ZoneID.defaultZoneName).request(isNewKey: true)
+        await #expect(throws: ServerError.noKeys) { try await ada.cloud.modifyScope(request, in: ada.target, by: ada.caller) }
+        _ = try await ada.cloud.appendKeyStatement(keys.request(), in: ada.target, by: ada.caller)
+        for _ in 0..<2 { _ = try await ada.cloud.modifyScope(request, in: ada.target, by: ada.caller) }
+        try await ada.modify([.create("note")])
+        #expect(try await ada.lookup(["note"]).first?.record != nil)
+        #expect(try await list().manifests == [request.manifest])
+    }
 }
