@@ -22,7 +22,7 @@ struct KeyStoreTests {
     }
 
     @Test func `a file is its user's alone, and so is the folder, also one that was open to others`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try TemporaryFolder(on: .memory)
         let path = folder.path + "/data/keys"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
         try await KeyStore(folder: path).update("one") { _ in ([1], ()) }
@@ -32,7 +32,7 @@ struct KeyStoreTests {
 
     @Test(arguments: [0o640, 0o604, 0o620] as [mode_t])
     func `a file that others may read or write is refused, and the remedy names it`(mode: mode_t) async throws {
-        let folder = try TemporaryFolder()
+        let folder = try TemporaryFolder(on: .memory)
         let store = KeyStore(folder: folder.path)
         try await store.update("one") { _ in ([1], ()) }
         #expect(chmod(folder.path + "/one", mode) == 0)
@@ -42,7 +42,7 @@ struct KeyStoreTests {
     }
 
     @Test func `a change that fails leaves the file as it was`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try TemporaryFolder(on: .memory)
         let store = KeyStore(folder: folder.path)
         try await store.update("one") { _ in ([1], ()) }
         await #expect(throws: CKError.self) { try await store.update("one") { _ throws(CKError) -> ([UInt8]?, Void) in throw .noKeysHere } }
@@ -50,7 +50,7 @@ struct KeyStoreTests {
     }
 
     @Test func `a draft that a killed process left does not stand in the way`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try TemporaryFolder(on: .memory)
         try Data([9]).write(to: URL(fileURLWithPath: folder.path + "/one.new"))
         let store = KeyStore(folder: folder.path)
         try await store.update("one") { bytes in ((bytes ?? []) + [1], ()) }
@@ -58,7 +58,7 @@ struct KeyStoreTests {
     }
 
     @Test func `two processes that change a file at once lose no change`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try TemporaryFolder(on: .memory)
         let stores = [KeyStore(folder: folder.path), KeyStore(folder: folder.path)]
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<40 {
@@ -70,7 +70,7 @@ struct KeyStoreTests {
     }
 
     @Test func `the key of archives is made once, and another process has the same`() throws {
-        let folder = try TemporaryFolder()
+        let folder = try TemporaryFolder(on: .memory)
         let first = KeyStore(folder: folder.path)
         let key = try first.archiveKey()
         #expect(key.count == 32 && key == (try first.archiveKey()))
@@ -80,7 +80,7 @@ struct KeyStoreTests {
     }
 
     @Test func `a file of another form is said to be damaged, and stays`() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try TemporaryFolder(on: .memory)
         let store = KeyStore(folder: folder.path)
         let account = try #require(KeyDevice.account)
         try await store.update(account.fileName) { _ in (Array("{}".utf8), ()) }

@@ -123,7 +123,7 @@ actor PretendCloud: Transport {
                 return TransportAnswer(status: 200, body: databasePages.removeFirst().json(form))
             case "changes/zone" where !zonePages.isEmpty:
                 return TransportAnswer(status: 200, body: ChangesZoneResponse(zones: [zonePages.removeFirst()]).json(form))
-            case "keys/append", "keys/log", "keys/scopes/modify", "keys/scopes/list":
+            case "keys/append", "keys/log", "scopes/modify", "scopes/list":
                 return TransportAnswer(status: 200, body: try keys.answer(to: path, request.body))
             case "users/caller": return TransportAnswer(status: 200, body: UserIdentity(userRecordName: "_alice").json(form))
             case "users/web-auth-token": return TransportAnswer(status: 200, body: WebAuthTokenResponse(webAuthToken: "w").json(form))

@@ -24,7 +24,7 @@ struct PretendKeys: Sendable {
         switch path {
         case "keys/append": return try append(KeysAppendRequest(json: body)).json(form)
         case "keys/log": return log(try KeysLogRequest(json: body)).json(form)
-        case "keys/scopes/modify": return try modify(KeysScopesModifyRequest(json: body)).json(form)
+        case "scopes/modify": return try modify(KeysScopesModifyRequest(json: body)).json(form)
         default: return list(try KeysScopesListRequest(json: body)).json(form)
         }
     }
