@@ -110,20 +110,48 @@ struct SealingTests {
         let old = try sample.key.seal(["a": .string("0"), "c": .string("3")], of: sample.record, using: &sample.random)
         let files = ["scan": [sampleDigest("1"), sampleDigest("2")]]
         let manifest = try sample.key.manifest(sample.parts(values, files: files), of: sample.record, by: sample.device, isShared: false)
-        try sample.key.check(manifest, of: sample.record, values: values, files: files, parent: "")
+        try sample.key.check(manifest, of: sample.record, values: values, files: files, parent: "", asked: nil)
         let others: [[String: SealedValue]] = [
             values.merging(["a": try #require(old["a"])]) { $1 }, values.merging(["c": try #require(old["c"])]) { $1 },
             values.filter { $0.key == "a" }, [:], ["a": try #require(values["b"]), "b": try #require(values["a"])],
         ]
         for other in others {
             #expect(throws: EncryptionError.cannotBeOpened) {
-                try sample.key.check(manifest, of: sample.record, values: other, files: files, parent: "")
+                try sample.key.check(manifest, of: sample.record, values: other, files: files, parent: "", asked: nil)
             }
         }
         for other in [["scan": [sampleDigest("1")]], ["scan": [sampleDigest("2"), sampleDigest("1")]], [:], ["photo": files["scan"] ?? []]] {
             #expect(throws: EncryptionError.cannotBeOpened) {
-                try sample.key.check(manifest, of: sample.record, values: values, files: other, parent: "")
+                try sample.key.check(manifest, of: sample.record, values: values, files: other, parent: "", asked: nil)
             }
+        }
+    }
+
+    @Test func `A11 and A13: of a record that was fetched in part, all that came and all that was asked for is checked`() throws {
+        var sample = try SampleSealing()
+        let values = try sample.key.seal(["a": .string("1"), "b": .string("2")], of: sample.record, using: &sample.random)
+        let old = try sample.key.seal(["a": .string("0"), "c": .string("3")], of: sample.record, using: &sample.random)
+        let files = ["scan": [sampleDigest("1")], "photo": [sampleDigest("2")]]
+        let manifest = try sample.key.manifest(sample.parts(values, files: files), of: sample.record, by: sample.device, isShared: false)
+        func check(_ names: [String], asked: Set<String>?, _ change: (inout [String: SealedValue], inout [String: [Digest]]) -> Void = { _, _ in })
+            throws
+        {
+            var (some, someFiles) = (values.filter { names.contains($0.key) }, files.filter { names.contains($0.key) })
+            change(&some, &someFiles)
+            try sample.key.check(manifest, of: sample.record, values: some, files: someFiles, parent: "", asked: asked)
+        }
+        try check(["a", "scan"], asked: ["a", "scan", "plain"])
+        try check([], asked: [])
+        try check(["a", "b", "photo"], asked: ["a", "photo"])
+        let refused: [([String], Set<String>?, (inout [String: SealedValue], inout [String: [Digest]]) -> Void)] = [
+            (["a"], ["a", "b"], { _, _ in }), (["a"], ["a", "scan"], { _, _ in }), (["a", "b", "scan"], nil, { _, _ in }),
+            (["b", "scan", "photo"], nil, { _, _ in }), (["a"], ["a"], { values, _ in values["a"] = old["a"] }),
+            (["b"], ["b"], { values, _ in values["a"] = old["a"] }), (["a"], ["a", "c"], { values, _ in values["c"] = old["c"] }),
+            (["scan"], ["scan"], { _, files in files["scan"] = [sampleDigest("2")] }),
+            (["scan"], ["scan"], { _, files in files["other"] = [sampleDigest("1")] }),
+        ]
+        for (names, asked, change) in refused {
+            #expect(throws: EncryptionError.cannotBeOpened) { try check(names, asked: asked, change) }
         }
     }
 
@@ -132,22 +160,22 @@ struct SealingTests {
         let values = try sample.key.seal(["a": .string("1")], of: sample.record, using: &sample.random)
         let parts = try sample.parts(values, parent: "chapter")
         let manifest = try sample.key.manifest(parts, of: sample.record, by: sample.device, isShared: true)
-        try sample.key.check(manifest, of: sample.record, values: values, files: [:], parent: "chapter")
+        try sample.key.check(manifest, of: sample.record, values: values, files: [:], parent: "chapter", asked: nil)
         for place in [
             try SampleSealing.record(name: "other"), try SampleSealing.record(type: "Memo"), try SampleSealing.record(zone: "Other"),
             try SampleSealing.record(user: "_eve"),
         ] {
             #expect(throws: EncryptionError.cannotBeOpened) {
-                try sample.key.check(manifest, of: place, values: values, files: [:], parent: "chapter")
+                try sample.key.check(manifest, of: place, values: values, files: [:], parent: "chapter", asked: nil)
             }
         }
         #expect(throws: EncryptionError.cannotBeOpened) {
-            try sample.key.check(manifest, of: sample.record, values: values, files: [:], parent: "")
+            try sample.key.check(manifest, of: sample.record, values: values, files: [:], parent: "", asked: nil)
         }
         // A server makes a manifest of its own, under a key that it says is this one.
         let foreign = try SampleSealing.key("server").manifest(parts, of: sample.record, by: sample.device, isShared: false)
         #expect(throws: EncryptionError.cannotBeOpened) {
-            try sample.key.check(foreign, of: sample.record, values: values, files: [:], parent: "chapter")
+            try sample.key.check(foreign, of: sample.record, values: values, files: [:], parent: "chapter", asked: nil)
         }
         #expect(manifest.signature != nil && foreign.signature == nil)
     }
@@ -161,7 +189,7 @@ struct SealingTests {
             changed[index] ^= 1 << UInt8(index % 8)
             guard let form = try? RecordManifest(changed) else { continue }
             #expect(throws: EncryptionError.cannotBeOpened) {
-                try sample.key.check(form, of: sample.record, values: values, files: [:], parent: "")
+                try sample.key.check(form, of: sample.record, values: values, files: [:], parent: "", asked: nil)
             }
         }
     }

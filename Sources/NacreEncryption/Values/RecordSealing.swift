@@ -69,19 +69,26 @@ extension ScopeKey {
         return RecordManifest(parts: parts, code: code, signature: signature)
     }
 
-    /// Checks that a record is what its manifest says. `ScopeManifest.check` says whether its writer may write.
+    /// Checks that a record, or the part of it that was fetched, is what its manifest says. `ScopeManifest.check` says
+    /// whether its writer may write.
     /// - Parameters:
-    ///   - values: All sealed values that the record has.
-    ///   - files: The roots of all its files.
+    ///   - values: The sealed values that the client has got.
+    ///   - files: The roots of the files that it has got.
     ///   - parent: The name of the record's parent; empty for none.
+    ///   - asked: The fields that were asked for; nil for all. A listed field may be missing only if it is not among
+    ///     them. What was got is checked, also where nobody asked for it.
     package func check(
-        _ manifest: RecordManifest, of record: RecordPlace, values: [String: SealedValue], files: [String: [Digest]], parent: String
+        _ manifest: RecordManifest, of record: RecordPlace, values: [String: SealedValue], files: [String: [Digest]], parent: String,
+        asked: Set<String>?
     ) throws(EncryptionError) {
         let parts = manifest.parts
+        let isLeftOut = { (name: String) in asked.map { !$0.contains(name) } ?? false }
         guard parts.keyID == id, let code = try? code(of: parts, of: record), constantTimeEquals(code.bytes, manifest.code.bytes),
             parts.parent.utf8.elementsEqual(parent.utf8),
-            parts.fields.count == values.count, parts.fields.allSatisfy({ values[$0.name]?.hash == $0.hash }),
-            parts.files.count == files.count, parts.files.allSatisfy({ files[$0.name] == $0.roots })
+            parts.fields.count(where: { values[$0.name] != nil }) == values.count,
+            parts.fields.allSatisfy({ field in values[field.name].map { $0.hash == field.hash } ?? isLeftOut(field.name) }),
+            parts.files.count(where: { files[$0.name] != nil }) == files.count,
+            parts.files.allSatisfy({ field in files[field.name].map { $0 == field.roots } ?? isLeftOut(field.name) })
         else { throw .cannotBeOpened }
     }
 
