@@ -6,6 +6,7 @@ RECORDS are further records of one type, for checks of speed. Runs once against 
 """
 
 import base64
+import hashlib
 import json
 import os
 import random
@@ -121,12 +122,22 @@ def picture():
     return header + (40).to_bytes(4, "little") + width.to_bytes(4, "little") + height.to_bytes(4, "little") + b"\1\0\x18\0" + bytes(24) + rows
 
 
+def manifest(field, sealed):
+    """Returns the manifest of a record with one encrypted field, without a code: the server does not check it. See docs/encryption.md."""
+    key, stamp, writer = bytes(16) + (1).to_bytes(4, "big"), (1).to_bytes(8, "big"), bytes(16)
+    parent, count, name = bytes(2), (1).to_bytes(2, "big"), len(field).to_bytes(2, "big") + field.encode()
+    files, code, signature = bytes(2), bytes(32), bytes(2)
+    return b"\1\2" + key + stamp + writer + parent + count + name + hashlib.sha256(sealed).digest() + files + code + signature
+
+
 def note(number, pick, isPrivate):
     texts = ["bread, olives, lemons", "Ask the printer about paper", "Mountains, then the sea", "Second draft, shorter",
         "Repair the bicycle", "A letter to Ida"]
     titles = ["Groceries", "Printing", "Summer", "Chapter two", "Bicycle", "Letter", "Meeting", "Garden", "Recipe", "Tickets"]
-    secret = {"secret": {"value": base64.b64encode(pick.randbytes(32)).decode(), "type": "STRING", "isEncrypted": True, "nacre": {"keyID": "k1"}}}
-    return {"recordName": f"note-{number:03}", "recordType": "Note", "fields": (secret if isPrivate else {}) | {
+    sealed = pick.randbytes(32)
+    secret = {"secret": {"value": base64.b64encode(sealed).decode(), "type": "STRING", "isEncrypted": True, "nacre": {"keyID": "k1"}}}
+    details = {"nacre": {"manifest": base64.b64encode(manifest("secret", sealed)).decode()}}
+    return (details if isPrivate else {}) | {"recordName": f"note-{number:03}", "recordType": "Note", "fields": (secret if isPrivate else {}) | {
         "title": value(f"{titles[number % len(titles)]} {number}" if number else MARKUP), "text": value(pick.choice(texts)), "stars": value(pick.randrange(6)),
         "price": value(round(pick.random() * 90, 2), "DOUBLE"), "due": value(1790000000000 + number * 7_300_000, "TIMESTAMP"),
         "place": value({"latitude": 45 + pick.random() * 9, "longitude": 6 + pick.random() * 12}, "LOCATION"),

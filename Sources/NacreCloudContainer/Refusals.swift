@@ -195,6 +195,16 @@ extension ServerError {
             remedy: "This client has no keys of this zone: save the record's other fields alone, or save from a device that has the keys.")
     }
 
+    static func manifestNeeded(_ field: String) -> ServerError {
+        ServerError(
+            .badRequest, "an encrypted value needs a record manifest", field: field,
+            remedy: "Save it from a device that has the keys of this zone, with a manifest in nacre.manifest that lists it.")
+    }
+
+    static let manifestFromTheFuture = ServerError(
+        .badRequest, "the stamp of the record manifest lies more than a day ahead", field: "nacre.manifest",
+        remedy: "Set the device's clock, make the manifest anew, and save again.")
+
     /// - Parameter part: an encrypted field, or `parent`.
     static func manifestDiffers(_ part: String) -> ServerError {
         ServerError(

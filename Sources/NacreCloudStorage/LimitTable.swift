@@ -248,6 +248,7 @@ extension Limits {
         Limit("webhookSeconds", Int(webhookSeconds), .server),
         Limit("webhookRetrySeconds", Int(webhookRetrySeconds), .server),
         Limit("webhooksAtOnce", webhooksAtOnce, .server),
+        Limit("manifestStampAheadSeconds", Int(manifestStampAheadSeconds), .server),
         Limit("keyStatementsPerAccount", keyStatementsPerAccount, .server),
         Limit("scopeManifestBytes", scopeManifestBytes, .server),
     ]

@@ -493,8 +493,4 @@ extension Limits {
     package static let webhookRetrySeconds: Double = 3600
     /// Deliveries to webhooks at the same time. On this server: a slow receiver leaves room for others.
     package static let webhooksAtOnce = 8
-    /// Statements of an account about its keys, in all its logs. On this server: two logs of the largest size.
-    package static let keyStatementsPerAccount = 2_000
-    /// Bytes of a manifest. On this server: a hundred participants, and some hundred versions of the key.
-    package static let scopeManifestBytes = 32 * 1024
 }

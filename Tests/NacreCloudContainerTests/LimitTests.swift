@@ -21,8 +21,8 @@ import Testing
     /// Returns the constants with the source that each one's comment names.
     private func defined() throws -> [Defined] {
         var comment = ""
-        let both = try text(of: "NacreCloudWire/SharedLimits.swift") + text(of: "NacreCloudStorage/Limits.swift")
-        return both.split(separator: "\n").compactMap { line in
+        let files = ["NacreCloudWire/SharedLimits.swift", "NacreCloudStorage/Limits.swift", "NacreCloudStorage/KeyLimits.swift"]
+        return try files.map(text).joined().split(separator: "\n").compactMap { line in
             let line = line.drop { $0 == " " }
             if line.hasPrefix("///") {
                 comment += line

@@ -147,11 +147,14 @@ import Testing
         }
     }
 
-    @Test func `a record begins with any manifest that fits it, and without one it needs none`() throws {
+    @Test func `a record begins with any manifest that fits it, and without one it has no encrypted value`() throws {
         let list = Sent(parent: "", values: ["a": 1])
         let first = RecordChange.Manifest(bytes: try manifest(list))
         #expect(try fault(operation(.create, set: ["a": 1], first), over: nil) == nil)
-        #expect(try fault(operation(.create, set: ["a": 1]), over: nil) == nil)
+        #expect(try fault(operation(.create, set: ["a": 1]), over: nil) == .manifestNeeded("a"))
+        #expect(try fault(operation(), over: nil) == nil)
+        #expect(try fault(operation(set: ["a": 9]), over: stored(nil)) == .manifestNeeded("a"))
+        #expect(try fault(operation(set: ["a": 1], cleared: ["b"]), over: stored(nil)) == nil, "what was kept before stays, or goes")
         #expect(try fault(operation(.create, first), over: nil) == .manifestDiffers("a"))
         #expect(try fault(operation(set: ["a": 1], parent: Self.toQ, first), over: nil) == .manifestDiffers("parent"))
         let gone = RecordChange.Manifest(bytes: try manifest(list), base: Digest(of: [1]).bytes)
@@ -189,6 +192,21 @@ import Testing
         var other = Self.setting
         other.newestKeys = [try #require(ScopeID([UInt8](repeating: 8, count: 16))): 2]
         #expect(try fault(operation(set: ["a": 9], old), over: stored(before), other) == nil)
+    }
+
+    @Test func `the stamp of a new manifest lies a day ahead of the server's clock at most`() throws {
+        var setting = Self.setting
+        setting.now = Timestamp(millisecondsSince1970: 1_000_000)
+        let day: UInt64 = 24 * 3_600_000
+        func fault(stamp: UInt64, over before: [UInt8]? = nil) throws -> ServerError? {
+            let sent = RecordChange.Manifest(bytes: try manifest(Sent(stamp: stamp)), base: before.map { Digest(of: $0).bytes })
+            return try self.fault(operation(set: ["a": 1, "b": 2], sent), over: stored(before), setting)
+        }
+        #expect(try fault(stamp: 1_000_000 + day) == nil)
+        #expect(try fault(stamp: 1_000_001 + day) == .manifestFromTheFuture)
+        #expect(try fault(stamp: RecordManifest.stampMax) == .manifestFromTheFuture)
+        // The server's clock was set back.
+        #expect(try fault(stamp: 1_000_001 + day, over: manifest(Sent(stamp: 1_000_001 + day))) == nil)
     }
 
     @Test func `a change that devices and webhooks are told of has no manifest`() throws {

@@ -1,6 +1,7 @@
 import NacreCloudStore
 import NacreCloudTestSupport
 import NacreCloudWire
+import NacreEncryptionForms
 import NacreLocks
 import Testing
 
@@ -184,6 +185,19 @@ import Testing
 
     @Test func `of two who make one container one hears that it is new`() async throws {
         #expect(try await newContainer() == [true, false])
+    }
+
+    @Test func `an encrypted value that was decided before its key had a newer version is refused`() async throws {
+        var scope = try SampleScope(SampleKeyring("_ann", container: TestCloud.container), zone: "Z")
+        let first = try #require(scope.newest.parts.keyID)
+        try await ann.makeZone("Z")
+        _ = try await ann.cloud.appendKeyStatement(scope.keys.request(), in: ann.target, by: ann.caller)
+        _ = try await ann.cloud.modifyScope(scope.request(isNewKey: true), in: ann.target, by: ann.caller)
+        try scope.goOn(isRotated: true)
+        let rotation = try scope.request(isNewKey: true)
+        between.next { _ = try await ann.cloud.modifyScope(rotation, in: ann.target, by: ann.caller) }
+        #expect(try await ann.modify([.sealing("a", under: first)], zone: "Z").first?.error == .keyIsNotNewest("secret"))
+        #expect(!between.isWaiting)
     }
 
     // MARK: Planted faults

@@ -92,6 +92,7 @@ import Testing
             + (place.database == "private" ? sealed : "")
             + #""strings":{"value":[],"type":"STRING_LIST"},"integers":{"value":[\#(Int64.max),-1],"type":"INT64_LIST"},"#
             + #""doubles":{"value":[\#(number(0...1)),1e300],"type":"DOUBLE_LIST"}},"parent":{"recordName":"target"}"#
+            + (place.database == "private" ? "," + Body.manifest(parent: "target", ["sealed": [1, 2]]) : "")
     }
 
     @Test(arguments: places, credentials)

@@ -31,6 +31,8 @@ extension Cloud {
             guard let log else { throw ServerError.noKeys }
             if let fault = addition.fault(over: last, at: place, by: log) { throw fault }
             try await self.store.write { transaction in
+                // Saves of encrypted values lock the zone, and look at its newest manifest.
+                _ = try transaction.lock(zoneNamed: zone.name, in: database.id)
                 // The lock keeps statements and manifests apart. A statement after these may have removed the signer.
                 let next = KeyEntries.statement(at: statements.count, in: database.id)
                 let advance = try transaction.lock(zoneNamed: nil, in: database.id, operation: nil, entries: [next])

@@ -1,6 +1,7 @@
 import NacreCloudAccounts
 import NacreCloudStorage
 import NacreCloudWire
+import NacreEncryptionForms
 
 /// One `records/modify` request. Its time, new names and keys are fixed beforehand, and its transaction may run more
 /// than once.
@@ -189,8 +190,8 @@ struct RecordModification: Sendable {
             in: RecordSetting(
                 scope: key.scope, environment: key.environment, caller: caller, seesDetails: request.extension.wantsDetails,
                 schema: schema.schema, customRoles: roles.custom, assets: try sentAssets(to: base.zone, by: advance.entries),
-                membership: found?.membership ?? .owner, hasFeed: hasFeed, shareGUIDs: try shareLinks?.guids(for: base.zone) ?? [:], owner: key.owner,
-                now: now, secret: secret))
+                membership: found?.membership ?? .owner, hasFeed: hasFeed, shareGUIDs: try shareLinks?.guids(for: base.zone) ?? [:],
+                newestKeys: try newestKeys(of: base, transaction), owner: key.owner, now: now, secret: secret))
         try settle(&batch, on: base, &patience, transaction)
         var changes = try settleQuota(of: &batch, on: base, by: schema, advance, counted)
         let falls = (request.atomic ?? true) && hasFeed && batch.settleAtomically()
@@ -219,6 +220,15 @@ struct RecordModification: Sendable {
                 try batch.loadCompanions(in: zone, within: Limits.unansweredBytes, &patience, transaction)
             }
         } while batch.settleShares(try transaction.surroundings(of: batch, in: zone, isZoneShared: base.isShared, &known, &patience))
+    }
+
+    /// Returns the newest version of the key of the zone's scope. Costs a call of the store if a save brings encrypted
+    /// values, and none otherwise.
+    private func newestKeys(of base: Base, _ transaction: any ReadTransaction) throws -> [ScopeID: UInt32] {
+        guard !base.isNewZone, !isPublic, items.contains(where: \.bringsSealed),
+            let newest = try transaction.newestManifest(of: base.zone.address)?.parts
+        else { return [:] }
+        return [newest.scope: newest.version]
     }
 
     private func sentAssets(to zone: ZoneRow, by entries: [EntryRow]) throws -> SentAssets {

@@ -116,7 +116,7 @@ package struct RecordSetting: Sendable {
     var newestKeys: [ScopeID: UInt32] = [:]
     /// The user record name of the database's owner.
     package var owner = ""
-    /// The time at which participants are added to a share.
+    /// The time at which participants are added to a share, and beyond which no manifest's stamp may lie by far.
     package var now = Timestamp(secondsSince2001: 0)
     /// Draws the secret of a one-time URL that has to change; nil: the URL leads nowhere then.
     package var secret: @Sendable () -> String? = { nil }
@@ -211,7 +211,7 @@ extension RecordVerdict {
             var save = Self.next(operation, setting: fitted, type: type, sharing: sharing, live: live, tombstone: existing)
             if sharing != nil, save.parent != nil || !save.references.isEmpty { throw .shareRefersToNothing }
             if save.fields.byteCount > Limits.recordBytes { throw .recordTooLarge }
-            save.manifest = try save.manifest(manifest, by: operation, newest: setting.newestKeys)
+            save.manifest = try save.manifest(manifest, by: operation, newest: setting.newestKeys, now: setting.now)
             // Fields that were kept before there was a schema come into it with the record's next save.
             save.extendsSchema =
                 extendsSchema || setting.schema.hasOlderRecords && setting.schema.lacking(of: type, with: save.fields) != nil

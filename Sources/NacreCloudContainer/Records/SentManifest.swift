@@ -35,17 +35,23 @@ extension RecordVerdict.Save {
     /// - Parameters:
     ///   - sent: the manifest that the save brings.
     ///   - newest: the newest version of each scope's key, as far as the server knows it.
+    ///   - now: the server's time.
     /// - Throws: the error of a save that the manifest forbids.
-    func manifest(_ sent: SentManifest?, by operation: RecordOperation, newest: [ScopeID: UInt32]) throws(ServerError) -> [UInt8]? {
+    func manifest(
+        _ sent: SentManifest?, by operation: RecordOperation, newest: [ScopeID: UInt32], now: Timestamp
+    ) throws(ServerError) -> [UInt8]? {
         let live = over.flatMap { $0.isLive ? $0 : nil }
         let stored = live?.content.manifest
-        if sent == nil, stored == nil, newest.isEmpty { return nil }
+        if sent == nil, stored == nil, operation.change.set.sealed.isEmpty { return nil }
         let (before, after) = (live?.content.fields.sealed ?? [:], fields.sealed)
         let changed = Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }.sorted()
         let isOld = { (id: KeyID) in newest[id.scope].map { $0 != id.version } ?? false }
         if let old = changed.first(where: { after[$0]?.keyID.flatMap(KeyID.init(text:)).map(isOld) ?? false }) { throw .keyIsNotNewest(old) }
         guard let sent else {
-            guard stored != nil else { return nil }
+            guard stored != nil else {
+                if let name = changed.first(where: { after[$0] != nil }) { throw .manifestNeeded(name) }
+                return nil
+            }
             if let name = changed.first ?? (parent == live?.row.parent ? nil : "parent") { throw .manifestMissing(name) }
             return stored
         }
@@ -53,6 +59,8 @@ extension RecordVerdict.Save {
         // The same manifest again is no conflict: a save may be repeated, and a record sent back as it was answered.
         if sent.bytes != stored {
             if isOld(sent.form.parts.keyID) { throw .keyIsNotNewest("nacre.manifest") }
+            let stamp = Timestamp(millisecondsSince1970: Int64(clamping: sent.form.parts.stamp))
+            if now + Limits.manifestStampAheadSeconds < stamp { throw .manifestFromTheFuture }
             try sent.checkOrder(after: known, of: live, by: operation)
         }
         try sent.check(against: self, live, known, by: operation)
@@ -98,6 +106,11 @@ extension SentManifest {
         if mayLeaveOut || form.parts.parent.utf8.elementsEqual((save.parent ?? "").utf8) { return }
         throw hasRead || live == nil || change.parent != .keep ? .manifestDiffers("parent") : .recordChanged
     }
+}
+
+extension ModifyBatch.Item {
+    /// Whether it brings a manifest or encrypted values, which have a key of the zone's scope.
+    var bringsSealed: Bool { manifest != nil || !operation.change.set.sealed.isEmpty }
 }
 
 extension RecordOperation {

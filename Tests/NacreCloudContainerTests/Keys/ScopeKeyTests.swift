@@ -119,4 +119,39 @@ import Testing
         #expect(try await ada.lookup(["note"]).first?.record != nil)
         #expect(try await list().manifests == [request.manifest])
     }
+
+    @Test(arguments: Engine.allCases)
+    func `an encrypted value is saved under the newest version of its zone's key, and what was sealed before stays`(_ engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        let ada = test.user("_ada")
+        func save(_ name: String, under key: KeyID, zone: String = "Diary") async throws -> ServerError? {
+            try await ada.modify([.sealing(name, under: key)], zone: zone).first?.error
+        }
+        var scope = try SampleScope(SampleKeyring("_ada", container: TestCloud.container), zone: "Diary")
+        let first = try #require(scope.newest.parts.keyID)
+        try await ada.makeZone("Diary", "Work")
+        _ = try await ada.cloud.appendKeyStatement(scope.keys.request(), in: ada.target, by: ada.caller)
+        #expect(try await save("early", under: first) == nil, "the zone has no scope")
+        _ = try await ada.cloud.modifyScope(scope.request(isNewKey: true), in: ada.target, by: ada.caller)
+        #expect(try await save("a", under: first) == nil)
+        try scope.goOn(isRotated: true)
+        _ = try await ada.cloud.modifyScope(scope.request(isNewKey: true), in: ada.target, by: ada.caller)
+        #expect(try await save("b", under: first) == .keyIsNotNewest("secret"))
+        #expect(try await save("b", under: #require(scope.newest.parts.keyID)) == nil)
+        #expect(try await save("c", under: first, zone: "Work") == nil, "another zone has another scope")
+        #expect(try await ada.modify([.update("a", ["n": .int64(1)])], zone: "Diary").first?.error == nil)
+    }
+}
+
+extension RecordOperation {
+    /// Returns the creation of a record with the encrypted field `secret` and its manifest.
+    static func sealing(_ name: String, under key: KeyID) throws -> RecordOperation {
+        let writer = try #require(DeviceID([UInt8](repeating: 5, count: DeviceID.length)))
+        let parts = RecordManifest.Parts(
+            keyID: key, stamp: 1, writer: writer, parent: "", fields: [.init(name: "secret", hash: Digest(of: [1]))], files: [])
+        var operation = RecordOperation.create(
+            name, ["secret": .sealed(NacreCloudWire.SealedValue(type: .string, keyID: key.text, bytes: [1]))])
+        operation.change.manifest = RecordChange.Manifest(bytes: RecordManifest(parts: try #require(parts), code: .none, signature: nil).bytes)
+        return operation
+    }
 }

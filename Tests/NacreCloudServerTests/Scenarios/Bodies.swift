@@ -1,3 +1,7 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import NacreCrypto
+
 /// Bodies of requests that many scenarios send.
 enum Body {
     /// Returns a `records/modify` with one operation: `record` has the members of the record, `more` those beside
@@ -14,6 +18,12 @@ enum Body {
     /// Returns the members of a note.
     static func note(_ name: String, _ title: String = "One", _ more: String = "") -> String {
         #""recordName":"\#(name)","recordType":"Note","fields":{"title":{"value":"\#(title)"}}\#(more.isEmpty ? "" : "," + more)"#
+    }
+
+    /// Returns the member of a record with its encrypted values that has their manifest.
+    static func manifest(stamp: UInt64 = 1, parent: String = "", _ values: [String: [UInt8]]) -> String {
+        let bytes = ManifestBytes(stamp: stamp, parent: parent, values).written { SHA256.digest($0) }
+        return #""nacre":{"manifest":"\#(Base64.encode(bytes))"}"#
     }
 
     static func lookup(_ names: String..., more: String = "") -> String {

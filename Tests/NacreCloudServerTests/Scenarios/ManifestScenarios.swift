@@ -30,6 +30,17 @@ extension Scenario {
 
     static let manifests: [Scenario] = [
         Scenario(
+            "the first encrypted value of a record needs a manifest, whose stamp is not far ahead", .makeWork(),
+            save(record(1)).lacks(text([1])).gives(
+                200,
+                [
+                    "records[0].serverErrorCode": "BAD_REQUEST", "records[0].nacre.field": "secret",
+                    "records[0].reason": "an encrypted value needs a record manifest",
+                ]),
+            save(record(1, manifest(1, stamp: 1 << 52))).gives(
+                200, ["records[0].serverErrorCode": "BAD_REQUEST", "records[0].nacre.field": "nacre.manifest"]),
+            save(record(1, first)).gives(200, ["records[0].nacre.manifest": firstText])),
+        Scenario(
             "a manifest comes with its record in every answer with details, whatever keys are wanted, and in no other", .makeWork(),
             save(record(1, first)).gives(200, ["records[0].nacre.manifest": firstText]),
             .post("private/records/lookup", .ada, Body.lookup("r", more: Body.inWork)).lacks(text(first))

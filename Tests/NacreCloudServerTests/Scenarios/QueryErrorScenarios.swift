@@ -115,7 +115,8 @@ extension Scenario {
                 "private/records/modify", .device("ada"),
                 Body.modify(
                     "create",
-                    #""recordName":"a","recordType":"Diary","fields":{"n":{"value":1},"secret":{"value":"AQI=","type":"STRING","isEncrypted":true,"nacre":{"keyID":"k"}}}"#
+                    #""recordName":"a","recordType":"Diary","fields":{"n":{"value":1},"secret":{"value":"AQI=","type":"STRING","isEncrypted":true,"nacre":{"keyID":"k"}}},"#
+                        + Body.manifest(["secret": [1, 2]])
                 )
             ).detailed.gives(200, ["records[0].serverErrorCode": .absent]),
             .post(path, .ada, Body.query("Diary", filters: [Body.filter("secret", "EQUALS", #"{"value":"x"}"#)])).lacks("AQI", "records")
