@@ -105,6 +105,8 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case scopeManifest = 103
     case scopeKeyWrap = 104
     case olderScopeKey = 105
+    /// The messages by which a new device of an account joins it.
+    case enrolment = 106
 }
 
 package struct EntryKey: Hashable, Sendable {

@@ -9,4 +9,11 @@ extension Limits {
     package static let keyStatementsPerAccount = 2_000
     /// Bytes of a manifest. On this server: a hundred participants, and some hundred versions of the key.
     package static let scopeManifestBytes = 32 * 1024
+    /// Devices of an account that wait to be enrolled at the same time. On this server: a family's new devices in ten
+    /// minutes.
+    package static let enrolmentsPerAccount = 8
+    /// Seconds that the messages of an enrolment are kept. On this server: time to fetch the other device.
+    package static let enrolmentSeconds: Double = 600
+    /// Bytes of a message. On this server: several times the longest.
+    package static let enrolmentMessageBytes = 1024
 }

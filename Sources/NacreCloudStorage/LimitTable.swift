@@ -251,5 +251,8 @@ extension Limits {
         Limit("manifestStampAheadSeconds", Int(manifestStampAheadSeconds), .server),
         Limit("keyStatementsPerAccount", keyStatementsPerAccount, .server),
         Limit("scopeManifestBytes", scopeManifestBytes, .server),
+        Limit("enrolmentsPerAccount", enrolmentsPerAccount, .server),
+        Limit("enrolmentSeconds", Int(enrolmentSeconds), .server),
+        Limit("enrolmentMessageBytes", enrolmentMessageBytes, .server),
     ]
 }

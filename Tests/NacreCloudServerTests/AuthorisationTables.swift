@@ -92,6 +92,11 @@ extension AuthorisationTable {
             POST …/keys/scopes/modify  private,shared         401  421  421  400  401
             POST …/keys/scopes/list    public                 401  421  421  400  400
             POST …/keys/scopes/list    private,shared         401  421  421  400  401
+            POST …/keys/enrolment/post  public                401  421  421  400  400
+            POST …/keys/enrolment/post  private,shared        401  421  421  400  401
+            POST …/keys/enrolment/list  public                401  421  421  400  400
+            POST …/keys/enrolment/list  private               401  421  421  200  401
+            POST …/keys/enrolment/list  shared                401  421  421  400  401
             GET  …/users/discover      public                 401  421  421  200  401
             GET  …/users/discover      private,shared         401  421  421  400  401
             POST …/users/discover      public                 401  421  421  200  401

@@ -6,7 +6,7 @@ import Testing
         + Scenario.isolation + Scenario.values + Scenario.olderFeeds + Scenario.schemas + Scenario.queries
         + Scenario.queryErrors + Scenario.referenceRules + Scenario.opaqueValues + Scenario.answeredReferences + Scenario.deletions
         + Scenario.webSignIn + Scenario.codedBodies + Scenario.shares + Scenario.users + Scenario.roles + Scenario.sessions
-        + Scenario.discovery + Scenario.subscriptions + Scenario.manifests
+        + Scenario.discovery + Scenario.subscriptions + Scenario.manifests + Scenario.enrolments
 
     @Test(arguments: all) func `a scenario comes true at the router`(_ scenario: Scenario) async throws {
         var run = try await ScenarioRun(scenario, overSocket: false)

@@ -38,6 +38,7 @@ enum SecondUserTable {
             ("keys/append", "{}", "400"), ("keys/log", #"{"user":"<<name>>"}"#, "200"),
             ("keys/scopes/modify", "{}", "400"), ("keys/scopes/list", #"{\#(adasCellar)}"#, "400"),
             ("keys/scopes/list", #"{\#(inCellar)}"#, "404:ZONE_NOT_FOUND"),
+            ("keys/enrolment/post", "{}", "400"), ("keys/enrolment/list", "{}", "200"),
             ("users/discover", #"{"lookupInfos":[{"userRecordName":"<<name>>"}]}"#, "400"),
             ("users/lookup/email", #"{"users":[{"emailAddress":"ada@example.com"}]}"#, "400"),
             ("users/lookup/id", #"{"users":[{"userRecordName":"<<name>>"}]}"#, "400"), ("users/lookup/contacts", "{}", "400"),

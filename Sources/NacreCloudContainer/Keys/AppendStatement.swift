@@ -78,7 +78,7 @@ extension Cloud {
         return (database, account)
     }
 
-    /// Removes the logs of keys of a private database, and all that is sealed for its user.
+    /// Removes the logs of keys of a private database, all that is sealed for its user, and the enrolments.
     package func forgetKeys(of database: DatabaseID) async throws {
         while try await stored({ try await self.store.write { .commit(try $0.forgetKeys(of: database)) } }) {}
     }
@@ -149,7 +149,7 @@ extension WriteTransaction {
     /// - Returns: whether there were any.
     fileprivate func forgetKeys(of database: DatabaseID) throws -> Bool {
         var gone: [EntryKey] = []
-        for kind in [EntryKind.keyStatement, .accountKeyWrap, .olderAccountKey] {
+        for kind in [EntryKind.keyStatement, .accountKeyWrap, .olderAccountKey, .enrolment] {
             gone += try entries(in: database, kind, after: nil, limit: Limits.resultsPerPage).map(\.key)
         }
         if gone.isEmpty { return false }

@@ -3,7 +3,7 @@ import NacreCloudStorage
 import NacreCloudWire
 import NacreEncryptionForms
 
-/// The keys of the entries that an account's logs of keys consist of, in the user's private database.
+/// The keys of the entries that an account's logs of keys and its enrolments consist of, in the user's private database.
 enum KeyEntries {
     /// Returns the key of a statement, by its place among those of all logs.
     static func statement(at place: Int, in database: DatabaseID) -> EntryKey {
@@ -13,6 +13,11 @@ enum KeyEntries {
     /// Returns the key of the newest account key that is sealed for a device; nil: for the recovery key.
     static func wrap(for device: DeviceID?, in database: DatabaseID) -> EntryKey {
         EntryKey(database, .accountKeyWrap, HexText.encode(device?.bytes ?? DeviceID.zeros))
+    }
+
+    /// Returns the key of an enrolment, by the hash of its commitment.
+    static func enrolment(_ commitment: Digest, in database: DatabaseID) -> EntryKey {
+        EntryKey(database, .enrolment, HexText.encode(commitment.bytes))
     }
 
     /// Returns the key of the older account key that is sealed under a generation.

@@ -45,6 +45,30 @@ extension ServerError {
                 ? "Seal the key before under the new one, and name the new one." : "Leave olderKey out where there is no new key.")
     }
 
+    // MARK: Enrolment
+
+    static let enrolmentMessageTooLarge = ServerError(
+        .badRequest, "the message is larger than one may be (\(Limits.enrolmentMessageBytes) bytes)", native: .limitExceeded,
+        internalCode: 2023, field: "message")
+
+    static let tooManyEnrolments = ServerError(
+        .badRequest, "as many devices wait to be enrolled as may at a time (\(Limits.enrolmentsPerAccount))", native: .limitExceeded,
+        internalCode: 2023, field: "message", remedy: "Wait: each is forgotten after \(Int(Limits.enrolmentSeconds)) seconds.")
+
+    static let enrolmentNotFound = ServerError(
+        .notFound, "no device waits for this message", field: "message",
+        remedy: "A commitment is kept for \(Int(Limits.enrolmentSeconds)) seconds. Begin anew, with another random number.")
+
+    static let enrolmentOpenedTooEarly = ServerError(
+        .badRequest, "the commitment has no answer yet", field: "message",
+        remedy: "Wait for the answer: an opening before it gives the code away.")
+
+    /// - Parameter part: `answer` or `opening`.
+    static func enrolmentGoesOn(_ part: String) -> ServerError {
+        ServerError(
+            .conflict, "the commitment has another \(part)", field: "message", remedy: "Begin anew, with another random number.")
+    }
+
     // MARK: Scopes
 
     static let noKeys = ServerError(

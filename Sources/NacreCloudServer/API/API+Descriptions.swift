@@ -11,11 +11,11 @@ extension API {
 
     private static func post(
         _ path: String, _ group: String, _ summary: String, _ body: Schema?, _ answer: Schema, example: StaticString? = nil,
-        by credentials: [[AskingCredential]] = AskingCredential.user, query: [EndpointDescription.QueryValue] = []
+        by credentials: [[AskingCredential]] = AskingCredential.user, query: [EndpointDescription.QueryValue] = [], mayConflict: Bool = false
     ) -> EndpointDescription {
         EndpointDescription(
             method: .post, pattern: root + path, summary: summary, group: group, credentials: credentials, query: query, body: body,
-            example: example, answers: [.init(status: 200, schema: answer)], errors: errors)
+            example: example, answers: [.init(status: 200, schema: answer)], errors: errors + (mayConflict ? [409] : []))
     }
 
     private static func get(
@@ -172,16 +172,22 @@ extension API {
     private static let ofKeys = [
         post(
             "keys/append", "Keys", "Adds a signed statement to the caller's log of keys.", CloudKitSchemas.keysAppendRequest,
-            CloudKitSchemas.keysAppendResponse, example: #"{"statement":"","wraps":[]}"#),
+            CloudKitSchemas.keysAppendResponse, example: #"{"statement":"","wraps":[]}"#, mayConflict: true),
         post(
             "keys/log", "Keys", "The statements of a user's log of keys.", CloudKitSchemas.keysLogRequest, CloudKitSchemas.keysLogResponse,
             example: "{}"),
         post(
             "keys/scopes/modify", "Keys", "Adds a signed manifest to the scope of a zone.", CloudKitSchemas.keysScopesModifyRequest, .answer([:]),
-            example: #"{"zoneID":{"zoneName":"Diary"},"manifest":"","wraps":[]}"#),
+            example: #"{"zoneID":{"zoneName":"Diary"},"manifest":"","wraps":[]}"#, mayConflict: true),
         post(
             "keys/scopes/list", "Keys", "The manifests of a zone's scope, and its sealed keys.", CloudKitSchemas.keysScopesListRequest,
             CloudKitSchemas.keysScopesListResponse, example: #"{"zoneID":{"zoneName":"Diary"}}"#),
+        post(
+            "keys/enrolment/post", "Keys", "Leaves a message of an enrolment for the other devices of the caller.",
+            CloudKitSchemas.keysEnrolmentPostRequest, .answer([:]), example: #"{"message":""}"#, mayConflict: true),
+        post(
+            "keys/enrolment/list", "Keys", "The enrolments that the caller's devices have begun.", CloudKitSchemas.keysEnrolmentListRequest,
+            CloudKitSchemas.keysEnrolmentListResponse, example: "{}"),
     ]
 
     private static let ofUsers = [

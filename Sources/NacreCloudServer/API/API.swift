@@ -72,6 +72,8 @@ struct API: Sendable {
         post(database + "/keys/log", to: &router, if: keysVerdict, keysLog)
         post(database + "/keys/scopes/modify", to: &router, if: keysVerdict, keysScopesModify)
         post(database + "/keys/scopes/list", to: &router, if: keysVerdict, keysScopesList)
+        post(database + "/keys/enrolment/post", to: &router, if: keysVerdict, keysEnrolmentPost)
+        post(database + "/keys/enrolment/list", to: &router, if: keysVerdict, keysEnrolmentList)
         // CloudKit documents these under `database`, and serves them under `device`.
         for root in ["/device/1/:container/:environment", "/database/1/:container/:environment"] {
             post(root + "/tokens/create", to: &router, if: mayHaveDevices, tokensCreate)

@@ -28,4 +28,16 @@ extension API {
     var keysScopesList: Endpoint<KeysScopesListRequest, KeysScopesListResponse> {
         Endpoint(ask: { request, call in try await cloud.listScope(request, in: call.target, by: call.caller) })
     }
+
+    /// `POST keys/enrolment/post`
+    var keysEnrolmentPost: Endpoint<KeysEnrolmentPostRequest, KeysEnrolmentPostResponse> {
+        Endpoint(
+            cost: { _, bytes in RequestCost(rows: 1, bytes: bytes) },
+            ask: { request, call in try await cloud.postEnrolment(request, in: call.target, by: call.caller) })
+    }
+
+    /// `POST keys/enrolment/list`
+    var keysEnrolmentList: Endpoint<KeysEnrolmentListRequest, KeysEnrolmentListResponse> {
+        Endpoint(ask: { request, call in try await cloud.listEnrolments(request, in: call.target, by: call.caller) })
+    }
 }

@@ -225,6 +225,13 @@ extension CloudKitSchemas {
     static let keysScopesListResponse = Schema.titled(
         "KeysScopesListResponse", .answer(["manifests": forms, "wraps?": forms, "olderKeys?": forms, "moreComing": .boolean]))
 
+    static let keysEnrolmentPostRequest = Schema.titled(
+        "KeysEnrolmentPostRequest", .request(["message": .base64, "nacre?": requestDetails]))
+    static let keysEnrolmentListRequest = Schema.titled("KeysEnrolmentListRequest", .request(["nacre?": requestDetails]))
+    static let keysEnrolmentListResponse = Schema.titled(
+        "KeysEnrolmentListResponse",
+        .answer(["conversations": .list(.answer(["commitment": .base64, "answer?": .base64, "opening?": .base64]))]))
+
     // MARK: Push tokens
 
     private static let apnsEnvironment = Schema.words(of: APNsEnvironment.self)
