@@ -35,16 +35,4 @@ package enum HKDFSHA256 {
         }
         return blocks.part(0..<count)
     }
-
-    /// Returns bytes for one purpose and context: extracts with the salt, and expands with `SHA256.context`. Bytes for
-    /// several contexts under one salt are cheaper from one `extract`.
-    /// - Parameters:
-    ///   - salt: Bytes that may be public; random ones make the bytes new. May be empty.
-    ///   - label: The purpose, which no other use of the secret has.
-    ///   - context: The values that the bytes are bound to, in an order that belongs to the label.
-    package static func bytes(
-        _ count: Int = keyLength, from secret: SecretBytes, salt: [UInt8], label: String, context: [[UInt8]]
-    ) throws(CryptoError) -> SecretBytes {
-        try expand(extract(secret, salt: salt), info: SHA256.context(label, context), count: count)
-    }
 }
