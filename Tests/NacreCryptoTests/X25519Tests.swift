@@ -56,11 +56,13 @@ struct X25519Tests {
     ])
     func `a point of small order gives an error, and no secret of zeros`(point: String) throws {
         let key = try X25519.PrivateKey()
+        try key.publicKey.checkOrder()
         for highest in [0, 0x80] as [UInt8] {
             var point = bytes(point)
             point[31] |= highest
             let other = try X25519.PublicKey(point)
             #expect(throws: CryptoError(.malformedKey)) { try key.sharedSecret(with: other) }
+            #expect(throws: CryptoError(.malformedKey)) { try other.checkOrder() }
         }
     }
 
