@@ -5,7 +5,8 @@ extension Limits {
     /// Seconds by which the stamp of a record's manifest may lie ahead of the server's clock. On this server: a day. A
     /// record's next manifest has a later stamp, so that a wrong clock must not take all of them.
     package static let manifestStampAheadSeconds: Double = 24 * 3600
-    /// Statements of an account about its keys, in all its logs. On this server: two logs of the largest size.
+    /// Statements of an account about its keys, in all its logs. Removals of devices and a reset are taken above it,
+    /// at most one for each device and one. On this server: two logs of the largest size.
     package static let keyStatementsPerAccount = 2_000
     /// Bytes of a manifest. On this server: a hundred participants, and some hundred versions of the key.
     package static let scopeManifestBytes = 32 * 1024

@@ -65,6 +65,11 @@ package struct SampleKeyring: Sendable {
         .removeDevice(device.id, nextAccountKey: try Self.accountKey("\(account.user) \(log.generation + 1)"))
     }
 
+    /// Returns the action that ends the log, for one with keys of this name to follow.
+    package static func reset(for name: String = "new") throws -> KeyStatement.Action {
+        .reset(next: try KeyringDevice("\(name)'s first device").publicKeys)
+    }
+
     /// Takes the next statement.
     package mutating func say(_ action: KeyStatement.Action, by device: KeyringDevice? = nil, isRecovery: Bool = false) throws {
         newest = try statement(action, by: device, isRecovery: isRecovery)

@@ -73,6 +73,11 @@ struct SampleAccount {
         return .addDevice(keys, try device.sign(KeyStatement.enrolment(of: keys, after: head.hash)))
     }
 
+    /// Returns the action that ends the log, for an account with keys of this name to follow.
+    static func reset(for keys: String = "new keys") throws -> KeyStatement.Action {
+        .reset(next: try SampleKeys("\(keys)'s first device").publicKeys)
+    }
+
     func removing(_ device: SampleKeys, generation: Int) throws -> KeyStatement.Action {
         .removeDevice(try device.id, nextAccountKey: try Self.accountKey(generation, of: name.user))
     }

@@ -31,7 +31,7 @@ struct SampleForm: CustomTestStringConvertible {
         let statements = [
             beginning, ada.statements[1], try ada.statement(ada.removing(phone, generation: 2)),
             try ada.statement(.newRecovery(phone.publicKeys, nextAccountKey: SampleAccount.accountKey(2, of: "_ada"))),
-            try ada.statement(.reset),
+            try ada.statement(SampleAccount.reset()),
         ]
         let sealed: [(FormKind, Int)] = [(.value, 16), (.chunk, 16), (.olderKey, 32), (.link, 32)]
         let values = try sealed.map { kind, count in
@@ -163,6 +163,14 @@ struct FormTests {
         for text in [id.text.uppercased(), String(id.text.dropLast(2)), id.text + "00", String(repeating: "0", count: 40), "", "x"] {
             #expect(KeyID(text: text) == nil, "\(text)")
         }
+    }
+
+    @Test func `accounts and places are the same if their bytes are, and not if people read the same`() throws {
+        let users = ["_caf\u{e9}", "_cafe\u{301}"]
+        let accounts = try users.map { try #require(AccountName(container: "iCloud.com.example.notes", environment: "development", user: $0)) }
+        #expect(users[0] == users[1] && accounts[0] != accounts[1] && accounts[0] == accounts[0])
+        let places = try users.map { try #require(Place(owner: accounts[0], zone: $0)) }
+        #expect(places[0] != places[1] && places[0] == places[0])
     }
 
     @Test func `a plaintext is padded to the least bucket, and only what padding makes is taken off`() {

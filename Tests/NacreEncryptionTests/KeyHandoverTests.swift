@@ -178,85 +178,16 @@ struct KeyHandoverTests {
         #expect(ada.log.enrolled.count == 1)
     }
 
-    @Test func `A23: only a signed reset lets an account begin anew`() throws {
+    @Test func `A23: a new device begins anew with the recovery key alone, and no device that the reset does not name`() throws {
         var ada = try LiveAccount("_ada")
         let kept = ada.log
-        let (_, unasked, _) = try ada.device.begin(ada.name, recovery: ada.recovery, after: kept, using: &ada.random)
-        #expect(throws: KeyLogFault.self) { try unasked.check(follows: kept) }
-        _ = try ada.log.reset(by: .recovery(ada.recovery))
-        let (_, anew, _) = try ada.device.begin(ada.name, recovery: ada.recovery, after: ada.log, using: &ada.random)
-        try anew.check(follows: ada.log)
-    }
-}
-
-struct EnrolmentTests {
-    private func conversation() throws -> (ada: LiveAccount, phone: DeviceKeys, joining: JoiningDevice, admitting: AdmittingDevice) {
-        var ada = try LiveAccount("_ada")
-        let phone = try DeviceKeys(using: &ada.random)
-        let joining = try JoiningDevice(phone, at: 100, using: &ada.random)
-        let admitting = try AdmittingDevice(
-            ada.device, log: ada.log, commitment: EnrolmentCommitment(joining.commitment.bytes), at: 100, using: &ada.random)
-        return (ada, phone, joining, admitting)
-    }
-
-    @Test func `two devices that show one code add the new one, with the keys that the code was of`() throws {
-        var (ada, phone, joining, admitting) = try conversation()
-        let (opening, code) = try joining.take(admitting.answer, at: 101)
-        #expect(try admitting.take(opening, at: 102) == code)
-        #expect(throws: EnrolmentFault.notEnrolled) { try joining.check(ada.log) }
-        _ = try admitting.add(code: code, to: &ada.log, at: 103)
-        #expect(ada.log.device(phone.id)?.keys == phone.publicKeys)
-        try joining.check(ada.log)
-        #expect(throws: EnrolmentFault.notEnrolled) { try joining.check(LiveAccount("_eve").log) }
-    }
-
-    @Test func `A6: keys that are swapped after the commitment are refused, and what was compared is what is signed`() throws {
-        var (ada, _, joining, admitting) = try conversation()
-        let server = try DeviceKeys(using: &ada.random)
-        let (opening, code) = try joining.take(admitting.answer, at: 100)
-        let swapped = EnrolmentOpening(
-            keys: server.publicKeys, random: opening.random, signature: try server.agreement(toJoin: ada.log.head))
-        var deceived = admitting
-        #expect(throws: EnrolmentFault.notCommitted) { try deceived.take(swapped, at: 100) }
-        #expect(throws: EnrolmentFault.unexpected) { try deceived.take(opening, at: 100) }
-        // The server answers the new device itself: its random number makes another code.
-        var (_, _, other, _) = try conversation()
-        let between = EnrolmentAnswer(
-            commitment: other.commitment.hash, fingerprint: ada.log.fingerprint, head: ada.log.head, device: ada.device.id,
-            random: sampleDigest("server"))
-        let (_, otherCode) = try other.take(between, at: 100)
-        #expect(try admitting.take(opening, at: 100) == code && otherCode != code)
-        #expect(throws: EnrolmentFault.otherCode) { try admitting.add(code: otherCode, to: &ada.log, at: 100) }
-        #expect(throws: EnrolmentFault.unexpected) { try admitting.add(code: code, to: &ada.log, at: 100) }
-        #expect(ada.log.enrolled.count == 1)
-    }
-
-    @Test func `A5 and A7: an answer that was not asked for is dropped, and a commitment has one answer and one opening`() throws {
-        var (_, _, joining, admitting) = try conversation()
-        var stranger = try conversation().admitting
-        let answer = admitting.answer
-        let unasked = EnrolmentAnswer(
-            commitment: sampleDigest("another"), fingerprint: answer.fingerprint, head: answer.head, device: answer.device, random: answer.random)
-        var other = joining
-        #expect(throws: EnrolmentFault.unexpected) { try other.take(unasked, at: 100) }
-        #expect(throws: EnrolmentFault.unexpected) { try other.take(answer, at: 100) }
-        let (opening, _) = try joining.take(answer, at: 100)
-        #expect(throws: EnrolmentFault.unexpected) { try joining.take(answer, at: 100) }
-        _ = try admitting.take(opening, at: 100)
-        #expect(throws: EnrolmentFault.unexpected) { try admitting.take(opening, at: 100) }
-        let wrong = EnrolmentOpening(keys: opening.keys, random: sampleDigest("?"), signature: opening.signature)
-        #expect(throws: EnrolmentFault.notCommitted) { try stranger.take(wrong, at: 100) }
-    }
-
-    @Test func `a conversation ends after ten minutes, or when the log has grown`() throws {
-        var (ada, _, joining, admitting) = try conversation()
-        var late = joining
-        #expect(throws: EnrolmentFault.expired) { try late.take(admitting.answer, at: 701) }
-        let (opening, code) = try joining.take(admitting.answer, at: 700)
-        _ = try admitting.take(opening, at: 700)
-        var slow = admitting
-        #expect(throws: EnrolmentFault.expired) { try slow.add(code: code, to: &ada.log, at: 701) }
-        _ = try ada.add()
-        #expect(throws: KeyLogFault.notSigned(number: 2)) { try admitting.add(code: code, to: &ada.log, at: 700) }
+        let (tablet, stranger) = (try DeviceKeys(using: &ada.random), try DeviceKeys(using: &ada.random))
+        let recovery = try RecoveryKey(of: ada.name, using: &ada.random)
+        #expect(throws: KeyLogFault.self) { try tablet.begin(ada.name, recovery: recovery, after: kept, using: &ada.random) }
+        _ = try ada.log.reset(by: .recovery(ada.recovery), next: tablet.publicKeys)
+        let ended = ada.log
+        let (_, anew, _) = try tablet.begin(ada.name, recovery: recovery, after: ended, using: &ada.random)
+        try anew.check(follows: ended)
+        #expect(throws: KeyLogFault.self) { try stranger.begin(ada.name, recovery: recovery, after: ended, using: &ada.random) }
     }
 }

@@ -26,14 +26,15 @@ struct KeyLogTests {
         try ada.say(ada.adding(phone))
         try ada.say(ada.removing(phone, generation: 2))
         #expect(try KeyLog(verified: ada.statements) == ada.log)
-        let unsigned = try KeyStatement(number: 1, before: ada.statements[0].hash, action: .reset, signer: ada.first.id) { _ in
+        let reset = try SampleAccount.reset()
+        let unsigned = try KeyStatement(number: 1, before: ada.statements[0].hash, action: reset, signer: ada.first.id) { _ in
             ada.statements[0].signature
         }
         #expect(try KeyLog(verified: [ada.statements[0], unsigned]).isReset)
         #expect(throws: KeyLogFault.notSigned(number: 1)) { try KeyLog([ada.statements[0], unsigned]) }
         #expect(throws: KeyLogFault.notNext(number: 2)) { try KeyLog(verified: [ada.statements[0], ada.statements[2]]) }
         #expect(throws: KeyLogFault.notABeginning) { try KeyLog(verified: []) }
-        let stranger = try KeyStatement(number: 1, before: ada.statements[0].hash, action: .reset, signer: phone.id, sign: phone.sign)
+        let stranger = try KeyStatement(number: 1, before: ada.statements[0].hash, action: reset, signer: phone.id, sign: phone.sign)
         #expect(throws: KeyLogFault.notSigned(number: 1)) { try KeyLog(verified: [ada.statements[0], stranger]) }
     }
 
@@ -72,7 +73,7 @@ struct KeyLogTests {
         try ada.say(ada.adding(phone))
         try ada.say(ada.removing(phone, generation: 2))
         var log = try ada.log
-        #expect(throws: KeyLogFault.notSigned(number: 3)) { try log.append(ada.statement(.reset, by: phone)) }
+        #expect(throws: KeyLogFault.notSigned(number: 3)) { try log.append(ada.statement(SampleAccount.reset(), by: phone)) }
         #expect(throws: KeyLogFault.knownDevice(try phone.id)) { try log.append(ada.statement(ada.adding(phone))) }
     }
 
@@ -94,11 +95,11 @@ struct KeyLogTests {
         let next = try SampleKeys("new recovery")
         try ada.say(.newRecovery(next.publicKeys, nextAccountKey: SampleAccount.accountKey(2, of: "_ada")), by: phone)
         var log = try ada.log
-        #expect(throws: KeyLogFault.notSigned(number: 3)) { try log.append(ada.statement(.reset, isRecovery: true)) }
-        let reset = try KeyStatement(number: 3, before: ada.head.hash, action: .reset, signer: nil, sign: next.sign)
+        #expect(throws: KeyLogFault.notSigned(number: 3)) { try log.append(ada.statement(SampleAccount.reset(), isRecovery: true)) }
+        let reset = try KeyStatement(number: 3, before: ada.head.hash, action: SampleAccount.reset(), signer: nil, sign: next.sign)
         try log.append(reset)
         #expect(log.isReset && log.enrolled.isEmpty)
-        #expect(throws: KeyLogFault.afterReset) { try log.append(ada.statement(.reset)) }
+        #expect(throws: KeyLogFault.afterReset) { try log.append(ada.statement(SampleAccount.reset())) }
     }
 
     @Test func `A8: a log that is cut, forked, reordered or of another account is told from the one that was kept`() throws {
@@ -132,11 +133,39 @@ struct KeyLogTests {
         let kept = try ada.log
         let unasked = try SampleAccount("_ada", keys: "new keys").log
         #expect(throws: KeyLogFault.otherFingerprint(kept: kept.fingerprint, shown: unasked.fingerprint)) { try unasked.check(follows: kept) }
-        try ada.say(.reset, isRecovery: true)
+        try ada.say(SampleAccount.reset(for: "new keys"), isRecovery: true)
         let ended = try ada.log
         try SampleAccount("_ada", keys: "new keys", follows: ended.head.hash).log.check(follows: ended)
         #expect(throws: KeyLogFault.self) { try unasked.check(follows: ended) }
-        #expect(throws: KeyLogFault.self) { try SampleAccount("_eve", follows: ended.head.hash).log.check(follows: ended) }
+        #expect(throws: KeyLogFault.self) { try SampleAccount("_eve", keys: "new keys", follows: ended.head.hash).log.check(follows: ended) }
+    }
+
+    @Test func `A23: after a reset the device that it names begins the next log, and nobody else can`() throws {
+        var ada = try SampleAccount("_ada")
+        try ada.say(SampleAccount.reset(for: "new keys"))
+        let ended = try ada.log
+        for keys in ["_mallory", "_ada"] {
+            let other = try SampleAccount("_ada", keys: keys, follows: ended.head.hash).log
+            #expect(throws: KeyLogFault.otherFingerprint(kept: ended.fingerprint, shown: other.fingerprint)) { try other.check(follows: ended) }
+        }
+    }
+
+    @Test func `an account that begins anew without a reset is taken only with the fingerprint that people compared`() throws {
+        var ada = try SampleAccount("_ada")
+        let early = try ada.log
+        try ada.say(ada.adding(phone.get()))
+        let kept = try ada.log
+        let anew = try SampleAccount("_ada", keys: "new keys").log
+        try anew.check(replaces: kept, compared: anew.fingerprint)
+        #expect(throws: KeyLogFault.otherFingerprint(kept: kept.fingerprint, shown: anew.fingerprint)) {
+            try anew.check(replaces: kept, compared: kept.fingerprint)
+        }
+        let eve = try SampleAccount("_eve").log
+        #expect(throws: KeyLogFault.otherFingerprint(kept: eve.fingerprint, shown: eve.fingerprint)) {
+            try eve.check(replaces: kept, compared: eve.fingerprint)
+        }
+        // The comparison is no leave to roll the kept log back.
+        #expect(throws: KeyLogFault.truncated(kept: kept.head, shown: early.head)) { try early.check(replaces: kept, compared: kept.fingerprint) }
     }
 
     @Test func `a first statement is signed by the device that it names, with a key that is one`() throws {
@@ -151,6 +180,57 @@ struct KeyLogTests {
         let statement = try KeyStatement(
             number: 0, before: .none, action: .begin(small), signer: DeviceID(of: small.device), sign: stranger.sign)
         #expect(throws: KeyLogFault.malformedKey) { try KeyLog(first: statement) }
+    }
+
+    @Test(arguments: [0, 1] as [UInt8])
+    func `a key of small order, for which everybody can open, enters no log`(coordinate: UInt8) throws {
+        let point = try #require(KeyBytes([coordinate] + [UInt8](repeating: 0, count: 31)))
+        func small(_ keys: PublicKeys) -> PublicKeys { PublicKeys(signing: keys.signing, agreement: point) }
+        let (phone, tablet) = (try phone.get(), try SampleKeys("tablet"))
+        var ada = try SampleAccount("_ada")
+        guard case .begin(let right) = ada.statements[0].action else { throw KeyLogFault.notABeginning }
+        let beginnings = [
+            (small(right.device), right.recovery, right.accountKey), (right.device, small(right.recovery), right.accountKey),
+            (right.device, right.recovery, point),
+        ]
+        for (device, recovery, accountKey) in beginnings {
+            let beginning = KeyStatement.Beginning(account: ada.name, device: device, recovery: recovery, accountKey: accountKey)
+            let statement = try KeyStatement(
+                number: 0, before: .none, action: .begin(beginning), signer: DeviceID(of: device), sign: ada.first.sign)
+            #expect(throws: KeyLogFault.malformedKey) { try KeyLog(first: statement) }
+        }
+        try ada.say(ada.adding(phone))
+        let keys = small(try tablet.publicKeys)
+        let actions: [KeyStatement.Action] = [
+            .addDevice(keys, try tablet.sign(KeyStatement.enrolment(of: keys, after: ada.head.hash))),
+            .removeDevice(try phone.id, nextAccountKey: point), .newRecovery(try tablet.publicKeys, nextAccountKey: point),
+            .newRecovery(keys, nextAccountKey: try SampleAccount.accountKey(2, of: "_ada")), .reset(next: keys),
+        ]
+        for action in actions {
+            var log = try ada.log
+            #expect(throws: KeyLogFault.malformedKey) { try log.append(ada.statement(action)) }
+            #expect(try log == ada.log)
+        }
+    }
+
+    @Test func `a full log still takes removals and a reset, and nothing else`() throws {
+        let phone = try phone.get()
+        var ada = try SampleAccount("_ada")
+        try ada.say(ada.adding(phone))
+        let recovery = try SampleKeys("new recovery").publicKeys
+        for generation in 2..<KeyLog.statementsMax {
+            try ada.say(.newRecovery(recovery, nextAccountKey: SampleAccount.accountKey(generation, of: "_ada")))
+        }
+        var log = try KeyLog(verified: ada.statements)
+        #expect(log.head.number + 1 == UInt64(KeyLog.statementsMax))
+        let next = try SampleAccount.accountKey(KeyLog.statementsMax, of: "_ada")
+        #expect(throws: KeyLogFault.tooLong) { try log.append(ada.statement(ada.adding(SampleKeys("tablet")))) }
+        #expect(throws: KeyLogFault.tooLong) { try log.append(ada.statement(.newRecovery(recovery, nextAccountKey: next))) }
+        try ada.say(.removeDevice(phone.id, nextAccountKey: next))
+        try log.append(ada.statements[KeyLog.statementsMax])
+        #expect(try log.device(phone.id) == nil && log.accountKey == next)
+        try log.append(ada.statement(SampleAccount.reset()))
+        #expect(log.isReset)
     }
 
     @Test func `a log has at most as many devices as it may`() throws {

@@ -249,31 +249,3 @@ struct TreeHeadTests {
         #expect(kept.head == large)
     }
 }
-
-struct EnrolmentCodeTests {
-    @Test func `A7: ten million codes and one try for each commitment leave a guess less than one in a million`() {
-        #expect(1 / Double(EnrolmentCode.count) < 0x1p-20)
-    }
-
-    @Test func `a code has seven digits, and another one for any other message`() throws {
-        let (phone, stranger) = (try SampleKeys("phone"), try SampleKeys("stranger"))
-        let signature = try phone.sign([])
-        let random = sampleDigest("random")
-        let commitment = EnrolmentCommitment(keys: try phone.publicKeys, random: random)
-        let ada = try SampleAccount("_ada")
-        func answer(_ random: String) throws -> EnrolmentAnswer {
-            EnrolmentAnswer(
-                commitment: commitment.hash, fingerprint: ada.fingerprint, head: ada.head, device: try ada.first.id, random: sampleDigest(random))
-        }
-        let opening = EnrolmentOpening(keys: try phone.publicKeys, random: random, signature: signature)
-        let codes = [
-            EnrolmentCode(commitment: commitment, answer: try answer("1"), opening: opening),
-            EnrolmentCode(commitment: commitment, answer: try answer("2"), opening: opening),
-            EnrolmentCode(
-                commitment: commitment, answer: try answer("1"),
-                opening: EnrolmentOpening(keys: try stranger.publicKeys, random: random, signature: signature)),
-        ]
-        #expect(Set(codes).count == 3)
-        for code in codes { #expect("\(code)".count == 8 && code.number < EnrolmentCode.count) }
-    }
-}

@@ -229,7 +229,6 @@ struct SealingTests {
         let secrets: [any Secret] = [
             sample.key, sample.device, try RecoveryKey(of: account, using: &random), try AccountKey(generation: 1, using: &random),
             try LinkSecret(using: &random), try ChunkSealing(sample.key, place: sample.record.place), Signer.device(sample.device),
-            try JoiningDevice(sample.device, at: 0, using: &random),
         ]
         for secret in secrets {
             var dumped = ""

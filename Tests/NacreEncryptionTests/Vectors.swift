@@ -47,6 +47,7 @@ struct Vectors {
 
     /// Notes a statement of each kind. Returns the log before the last, which is the reset.
     private mutating func statements(_ account: AccountName, device: DeviceKeys, phone: DeviceKeys) throws -> KeyLog {
+        let tablet = try self.device("tablet")
         let first = try RecoveryKey(secret("recovery key 1"), of: account)
         let second = try RecoveryKey(secret("recovery key 2"), of: account)
         var randoms = (1...3).map { random("account key \($0)") }
@@ -59,7 +60,7 @@ struct Vectors {
         let (remove, _) = try log.remove(phone.id, by: .recovery(second), using: &randoms[2])
         note("statements", "3 remove device", remove.bytes)
         var ended = log
-        note("statements", "4 reset", try ended.reset(by: .device(device)).bytes)
+        note("statements", "4 reset", try ended.reset(by: .device(device), next: tablet.publicKeys).bytes)
         note("account", "fingerprint", log.fingerprint.bytes)
         let tree = MerkleTree([
             TreeOfLogs.entry(fingerprint: log.fingerprint, number: 0, hash: begin.hash),
@@ -142,10 +143,11 @@ struct Vectors {
     private mutating func enrolment(device: DeviceKeys, phone: DeviceKeys, log: KeyLog) throws {
         var (first, second) = (random("phone's random"), random("device's random"))
         var joining = try JoiningDevice(phone, at: 0, using: &first)
-        var admitting = try AdmittingDevice(device, log: log, commitment: joining.commitment, at: 0, using: &second)
-        let (opening, code) = try joining.take(admitting.answer, at: 0)
+        var admitting = AdmittingDevice(device, approvedAt: 0)
+        let answer = try admitting.answer(joining.commitment, log: log, at: 0, using: &second)
+        let (opening, code) = try joining.take(answer, at: 0)
         note("enrolment", "commitment", joining.commitment.bytes)
-        note("enrolment", "answer", admitting.answer.bytes)
+        note("enrolment", "answer", answer.bytes)
         note("enrolment", "opening", opening.bytes)
         sections["enrolment"]?["code"] = "\(try admitting.take(opening, at: 0))"
         #expect(code.description == sections["enrolment"]?["code"])

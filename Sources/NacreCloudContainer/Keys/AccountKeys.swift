@@ -1,3 +1,4 @@
+import NacreCloudStorage
 package import NacreCloudWire
 package import NacreEncryptionForms
 
@@ -43,6 +44,7 @@ extension AccountKeys {
     /// - Parameter account: The caller's account.
     /// - Returns: The newest log with the statement.
     package func adding(_ addition: KeyAddition, of account: AccountName) throws(ServerError) -> KeyLog {
+        guard count < Limits.keyStatementsPerAccount || addition.statement.action.isTakenByFullLog else { throw .tooManyStatements }
         let after: KeyLog
         do throws(KeyLogFault) {
             after = try continued(by: addition.statement)

@@ -22,7 +22,6 @@ extension Cloud {
         // A crash may have come between a reset and its consequence.
         if case .reset? = statements.last?.action { try await resetScopes(of: database) }
         if let last = statements.last, last == addition.statement { return KeysAppendResponse(place: statements.count - 1) }
-        guard statements.count < Limits.keyStatementsPerAccount else { throw ServerError.statementRefused(.tooLong) }
         WorkMeter.current?.add(rows: statements.count)
         try await stored(of: database.key) {
             let change = try await withTaskExecutorPreference(process.longWork) {

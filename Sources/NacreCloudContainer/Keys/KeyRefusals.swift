@@ -26,6 +26,10 @@ extension ServerError {
         }
     }
 
+    static let tooManyStatements = ServerError(
+        .badRequest, "the account has as many statements as it may have (\(Limits.keyStatementsPerAccount))", native: .limitExceeded,
+        internalCode: 2023, field: "statement", remedy: "Removals of devices and a reset are still taken.")
+
     static let otherAccountsStatement = ServerError(
         .badRequest, "the statement is of another account", field: "statement",
         remedy: "The first statement names the container, the environment and the user who sends it.")

@@ -3,19 +3,23 @@ package import NacreEncryptionForms
 
 extension DeviceKeys {
     /// Begins an account with this device as its first.
-    /// - Parameter ended: The log that a reset has ended; nil if the account had no keys before.
+    /// - Parameter ended: The log that a reset has ended; nil if the account had no keys before, or has lost all of
+    ///   them.
     /// - Returns: The log with its first statement, and the account key of generation 1.
+    /// - Throws: `KeyLogFault.otherFingerprint` if the reset does not name this device.
     package func begin(
         _ account: AccountName, recovery: RecoveryKey, after ended: KeyLog? = nil, using random: inout some RandomBytes
     ) throws -> (statement: KeyStatement, log: KeyLog, key: AccountKey) {
         let key = try AccountKey(generation: 1, using: &random)
         let beginning = KeyStatement.Beginning(
             account: account, device: publicKeys, recovery: recovery.publicKeys, accountKey: key.publicKey,
-            reset: ended.map { $0.isReset ? $0.head.hash : .none } ?? .none)
+            reset: ended?.head.hash ?? .none)
         let statement = try KeyStatement(number: 0, before: .none, action: .begin(beginning), signer: id) { (bytes) throws(CryptoError) in
             try keys.sign(bytes)
         }
-        return (statement, try KeyLog(first: statement), key)
+        let log = try KeyLog(first: statement)
+        if let ended { try log.check(follows: ended) }
+        return (statement, log, key)
     }
 
     /// Returns the signature by which this device agrees to join a log, behind its head.
@@ -58,7 +62,9 @@ extension KeyLog {
     }
 
     /// Ends the log. All that its keys open is lost.
-    package mutating func reset(by signer: Signer) throws -> KeyStatement {
-        try sign(.reset, by: signer)
+    /// - Parameters:
+    ///   - next: The device that begins the next log. It need not be enrolled: a new one has the recovery key sign.
+    package mutating func reset(by signer: Signer, next: PublicKeys) throws -> KeyStatement {
+        try sign(.reset(next: next), by: signer)
     }
 }

@@ -35,13 +35,17 @@ package struct KeyLog: Hashable, Sendable {
         package fileprivate(set) var removed: UInt64?
     }
 
-    /// The number of statements and of devices that a log may have.
+    /// The number of statements that a log may have. A full log still takes removals of devices and a reset: at most
+    /// `devicesMax` and one, since it takes no new device.
     package static let statementsMax: Int = 1_000
+    /// The number of devices that may be enrolled at once.
     package static let devicesMax: Int = 100
 
     package let account: AccountName
     /// The hash of the reset that this log follows; zeros if it is the account's first.
     package let follows: Digest
+    /// The keys of the device that began the log.
+    package let beginner: PublicKeys
     /// devices[id]: all that were ever enrolled.
     package private(set) var devices: [DeviceID: Device] = [:]
     package private(set) var recovery: PublicKeys
@@ -52,8 +56,10 @@ package struct KeyLog: Hashable, Sendable {
     private var generationsBegan: [UInt64] = [0]
     /// The hashes of the statements.
     private var hashes: [Digest]
+    /// The keys of the device that begins the next log, if the last statement is a reset.
+    package private(set) var successor: PublicKeys?
     /// Whether the last statement is a reset, which nothing follows.
-    package private(set) var isReset: Bool = false
+    package var isReset: Bool { successor != nil }
 
     /// Begins a log with its first statement.
     package init(first statement: KeyStatement) throws(KeyLogFault) {
@@ -69,9 +75,11 @@ package struct KeyLog: Hashable, Sendable {
         guard statement.signer == id, isVerified || statement.isSigned(by: verifier) else { throw .notSigned(number: 0) }
         account = beginning.account
         follows = beginning.reset
+        beginner = beginning.device
         devices[id] = Device(keys: beginning.device, verifier: verifier, added: 0)
         recovery = beginning.recovery
         recoveryVerifier = try Self.verifier(beginning.recovery)
+        try Self.checkAgreement(beginning.accountKey)
         accountKeys = [beginning.accountKey]
         hashes = [statement.hash]
     }
@@ -131,7 +139,7 @@ package struct KeyLog: Hashable, Sendable {
     private mutating func append(_ statement: KeyStatement, isVerified: Bool) throws(KeyLogFault) {
         guard !isReset else { throw .afterReset }
         guard statement.number == head.number + 1, statement.before == head.hash else { throw .notNext(number: statement.number) }
-        guard hashes.count < Self.statementsMax else { throw .tooLong }
+        guard hashes.count < Self.statementsMax || statement.action.isTakenByFullLog else { throw .tooLong }
         guard let verifier = verifier(of: statement.signer), isVerified || statement.isSigned(by: verifier) else {
             throw .notSigned(number: statement.number)
         }
@@ -167,19 +175,33 @@ package struct KeyLog: Hashable, Sendable {
             let verifier = try Self.verifier(keys)
             try takeAccountKey(key, at: statement.number)
             (recovery, recoveryVerifier) = (keys, verifier)
-        case .reset: isReset = true
+        case .reset(let next):
+            _ = try Self.verifier(next)
+            successor = next
         }
     }
 
     private mutating func takeAccountKey(_ key: KeyBytes, at number: UInt64) throws(KeyLogFault) {
         guard !accountKeys.contains(key) else { throw .oldAccountKey }
+        try Self.checkAgreement(key)
         accountKeys.append(key)
         generationsBegan.append(number)
     }
 
+    /// Checks both keys. Returns the one that verifies.
     private static func verifier(_ keys: PublicKeys) throws(KeyLogFault) -> Ed25519.PublicKey {
         guard let key = try? Ed25519.PublicKey(keys.signing.bytes) else { throw .malformedKey }
+        try checkAgreement(keys.agreement)
         return key
+    }
+
+    /// Checks a key that others are to seal for.
+    private static func checkAgreement(_ key: KeyBytes) throws(KeyLogFault) {
+        do throws(CryptoError) {
+            try X25519.PublicKey(key.bytes).checkOrder()
+        } catch {
+            throw .malformedKey
+        }
     }
 }
 
@@ -192,11 +214,21 @@ extension KeyLog {
     }
 
     /// Checks that this log may take the place of one that was kept: the kept one ended with a reset that it signed,
-    /// and this one names that reset.
+    /// this one names that reset, and the device that the reset names began it.
     package func check(follows kept: KeyLog) throws(KeyLogFault) {
-        guard kept.isReset, follows == kept.head.hash, account == kept.account else {
+        guard let successor = kept.successor, beginner == successor, follows == kept.head.hash, account == kept.account else {
             throw .otherFingerprint(kept: kept.fingerprint, shown: fingerprint)
         }
+    }
+
+    /// Checks that this log may take the place of one that was kept, though no reset leads to it. Call it only after
+    /// people have compared fingerprints: the account's user has lost all devices and the recovery key, and begins
+    /// anew.
+    /// - Parameter compared: The fingerprint that the account's user showed, outside of the server's reach.
+    package func check(replaces kept: KeyLog, compared: Digest) throws(KeyLogFault) {
+        guard fingerprint == compared, account == kept.account else { throw .otherFingerprint(kept: compared, shown: fingerprint) }
+        // The kept log itself may have grown, and not have become shorter.
+        if fingerprint == kept.fingerprint { try check(fingerprint: compared, kept: kept.head) }
     }
 }
 
@@ -217,8 +249,9 @@ package enum KeyLogFault: Error, Equatable, Sendable {
     case removesItself(DeviceID)
     /// The account key was one before.
     case oldAccountKey
+    /// A key is none of Ed25519 or X25519, or a point of small order.
     case malformedKey
-    /// The account is another one than was kept, and no signed reset leads to it.
+    /// The account is another one than was kept or compared, and no signed reset leads to it.
     case otherFingerprint(kept: Digest, shown: Digest)
     /// The log is shorter than it was.
     case truncated(kept: ChainHead, shown: ChainHead)
@@ -233,14 +266,14 @@ extension KeyLogFault: CustomStringConvertible {
         case .notSigned(let number): "Statement \(number) is not signed by a device of the account or its recovery key"
         case .notNext(let number): "Statement \(number) does not follow the newest one: read the log again"
         case .afterReset: "The account was reset: its log has ended"
-        case .tooLong: "The log has \(KeyLog.statementsMax) statements, or the account \(KeyLog.devicesMax) devices: it takes no more"
+        case .tooLong: "The log has \(KeyLog.statementsMax) statements, or \(KeyLog.devicesMax) devices: remove a device, or reset the account"
         case .knownDevice(let id): "Device \(id) was enrolled before: a device that returns makes new keys"
         case .unknownDevice(let id): "Device \(id) is not enrolled"
         case .removesItself(let id): "Device \(id) cannot remove itself: another device or the recovery key removes it"
         case .oldAccountKey: "The next account key was one before: make a new one"
-        case .malformedKey: "A signing key is not one of Ed25519"
+        case .malformedKey: "A key is not one of Ed25519 or X25519, or a point of small order"
         case .otherFingerprint(let kept, let shown):
-            "The account has fingerprint \(shown), and had \(kept), without a signed reset: compare fingerprints with its user"
+            "The account has fingerprint \(shown), and not \(kept), and no signed reset leads to it: compare fingerprints with its user"
         case .truncated(let kept, let shown): "The log ends at statement \(shown.number), and had statement \(kept.number)"
         case .forked(let number, let kept, let shown): "Statement \(number) has hash \(shown), and had \(kept): the server has shown two logs"
         }

@@ -28,7 +28,8 @@ package struct KeyStatement: SignedForm {
         case addDevice(PublicKeys, Signature)
         case removeDevice(DeviceID, nextAccountKey: KeyBytes)
         case newRecovery(PublicKeys, nextAccountKey: KeyBytes)
-        case reset
+        /// The end of the log. The keys are those of the device that begins the next one.
+        case reset(next: PublicKeys)
     }
 
     package static let kinds: [FormKind] = [.statement]
@@ -90,13 +91,21 @@ package struct KeyStatement: SignedForm {
 }
 
 extension KeyStatement.Action {
+    /// Whether a log takes the statement though it has as many as it may have: it ends what a device can do.
+    package var isTakenByFullLog: Bool {
+        switch self {
+        case .removeDevice, .reset: true
+        case .begin, .addDevice, .newRecovery: false
+        }
+    }
+
     fileprivate init(number: UInt8, reader: inout FormReader) throws(FormFault) {
         switch number {
         case 1: self = .begin(try KeyStatement.Beginning(reader: &reader))
         case 2: self = .addDevice(try PublicKeys(reader: &reader), try reader.fixed())
         case 3: self = .removeDevice(try reader.fixed(), nextAccountKey: try reader.fixed())
         case 4: self = .newRecovery(try PublicKeys(reader: &reader), nextAccountKey: try reader.fixed())
-        case 5: self = .reset
+        case 5: self = .reset(next: try PublicKeys(reader: &reader))
         default: throw .invalid("kind of statement")
         }
     }
@@ -124,7 +133,7 @@ extension KeyStatement.Action {
         case .newRecovery(let keys, let key):
             keys.write(to: &writer)
             writer.fixed(key)
-        case .reset: break
+        case .reset(let next): next.write(to: &writer)
         }
         return writer.written
     }

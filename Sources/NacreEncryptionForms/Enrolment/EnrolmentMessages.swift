@@ -98,9 +98,20 @@ package struct EnrolmentCode: Hashable, Sendable, CustomStringConvertible {
 
     package let number: UInt64
 
+    /// Makes the code of a conversation. It covers the opening's keys and random number, to which the new device has
+    /// committed. The opening's signature is left out: a holder of the key can make many, until one gives a wanted
+    /// code.
     package init(commitment: EnrolmentCommitment, answer: EnrolmentAnswer, opening: EnrolmentOpening) {
-        let hash = Digest(label: "nacre enrolment code", [commitment.bytes, answer.bytes, opening.bytes])
+        let committed = [opening.keys.signing.bytes, opening.keys.agreement.bytes, opening.random.bytes]
+        let hash = Digest(label: "nacre enrolment code", [commitment.bytes, answer.bytes] + committed)
         number = hash.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } % Self.count
+    }
+
+    /// Reads seven digits that a user typed in, with any spaces between them. Returns nil for other text.
+    package init?(typed text: String) {
+        let digits = text.utf8.filter { $0 != UInt8(ascii: " ") }
+        guard digits.count == 7, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+        number = digits.reduce(0) { $0 * 10 + UInt64($1 - UInt8(ascii: "0")) }
     }
 
     /// Digits in groups of three and four.

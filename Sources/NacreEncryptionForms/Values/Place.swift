@@ -1,4 +1,5 @@
-/// An account as encrypted values have it: a user in one environment of one container.
+/// An account as encrypted values have it: a user in one environment of one container. Two names are equal if their
+/// bytes are.
 package struct AccountName: Hashable, Sendable {
     package let container: String
     package let environment: String
@@ -9,6 +10,12 @@ package struct AccountName: Hashable, Sendable {
     package init?(container: String, environment: String, user: String) {
         guard [container, environment, user].allSatisfy({ !$0.isEmpty && $0.utf8.count <= FormReader.textBytesMax }) else { return nil }
         (self.container, self.environment, self.user) = (container, environment, user)
+    }
+
+    // Strings are equal also where their bytes differ, and forms are made of bytes.
+    package static func == (one: AccountName, other: AccountName) -> Bool {
+        one.container.utf8.elementsEqual(other.container.utf8) && one.environment.utf8.elementsEqual(other.environment.utf8)
+            && one.user.utf8.elementsEqual(other.user.utf8)
     }
 
     init(reader: inout FormReader) throws(FormFault) {
@@ -24,7 +31,8 @@ package struct AccountName: Hashable, Sendable {
     }
 }
 
-/// A zone of an account, or the account itself: what a sealed thing is bound to.
+/// A zone of an account, or the account itself: what a sealed thing is bound to. Two places are equal if their bytes
+/// are.
 package struct Place: Hashable, Sendable {
     package let owner: AccountName
     /// The zone's name; empty for the account itself.
@@ -39,6 +47,10 @@ package struct Place: Hashable, Sendable {
     /// Names an account.
     package init(_ account: AccountName) {
         (owner, zone) = (account, "")
+    }
+
+    package static func == (one: Place, other: Place) -> Bool {
+        one.owner == other.owner && one.zone.utf8.elementsEqual(other.zone.utf8)
     }
 
     init(reader: inout FormReader) throws(FormFault) {

@@ -1,3 +1,4 @@
+import NacreCloudStorage
 import NacreCloudTestSupport
 import NacreCloudWire
 import NacreEncryptionForms
@@ -62,7 +63,7 @@ import Testing
         #expect(try refusal(ada.request(), after: both, of: ada.account)?.code == .conflict)
         #expect(try refusal(grown.request(), after: [], of: ada.account)?.code == .badRequest)
         // Signed by a device that is not enrolled.
-        let forged = try grown.statement(.reset, by: KeyringDevice("stranger"))
+        let forged = try grown.statement(SampleKeyring.reset(), by: KeyringDevice("stranger"))
         #expect(try refusal(KeysAppendRequest(statement: forged.bytes), after: both, of: ada.account)?.code == .badRequest)
         // The log of another user, and of the same user in another container.
         let bob = try SampleKeyring("_bob", container: TestCloud.container)
@@ -77,13 +78,34 @@ import Testing
         let first = ada.newest
         let unasked = try SampleKeyring("_ada", container: TestCloud.container, named: "new")
         #expect(try refusal(unasked.request(), after: [first], of: ada.account)?.code == .conflict)
-        try ada.say(.reset, isRecovery: true)
+        try ada.say(SampleKeyring.reset(), isRecovery: true)
         #expect(try refusal(ada.request(), after: [first], of: ada.account) == nil)
         let ended = [first, ada.newest]
         #expect(try refusal(unasked.request(), after: ended, of: ada.account)?.field == "statement")
         let next = try SampleKeyring("_ada", container: TestCloud.container, follows: ada.log.head.hash, named: "new")
+        let unnamed = try SampleKeyring("_ada", container: TestCloud.container, follows: ada.log.head.hash, named: "other")
+        #expect(try refusal(unnamed.request(), after: ended, of: ada.account)?.field == "statement")
         #expect(try refusal(next.request(), after: ended, of: ada.account) == nil)
         #expect(try refusal(next.request(), after: [], of: ada.account)?.field == "statement")
         #expect(try AccountKeys(ended + [next.newest]).log?.fingerprint == next.log.fingerprint)
+    }
+
+    @Test func `an account with as many statements as it may have still removes devices and is reset`() throws {
+        let phone = try phone.get()
+        var ada = try SampleKeyring("_ada", container: TestCloud.container)
+        // Older logs count, and nobody reads them.
+        var statements = [KeyStatement](repeating: ada.newest, count: Limits.keyStatementsPerAccount - 1)
+        try ada.say(ada.adding(phone))
+        #expect(try refusal(ada.request(), after: statements, of: ada.account) == nil)
+        statements.append(ada.newest)
+        let next: (KeyStatement.Action) throws -> ServerError? = { action in
+            var after = ada
+            try after.say(action)
+            return try refusal(after.request(), after: statements, of: ada.account)
+        }
+        #expect(try next(ada.adding(KeyringDevice("tablet"))) == .tooManyStatements)
+        #expect(try next(.newRecovery(phone.publicKeys, nextAccountKey: SampleKeyring.accountKey("paper"))) == .tooManyStatements)
+        #expect(try next(ada.removing(phone)) == nil)
+        #expect(try next(SampleKeyring.reset()) == nil)
     }
 }

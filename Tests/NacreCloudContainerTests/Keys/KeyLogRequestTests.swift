@@ -77,7 +77,7 @@ import Testing
         _ = try await append(keys.request(), ada)
         try keys.say(.newRecovery(KeyringDevice("paper").publicKeys, nextAccountKey: SampleKeyring.accountKey("paper")))
         _ = try await append(keys.request(), ada)
-        try keys.say(.reset)
+        try keys.say(SampleKeyring.reset())
         _ = try await append(keys.request(), ada)
         let ended = try await log(ada)
         #expect(ended.wraps == [] && ended.olderKeys == [])

@@ -21,7 +21,7 @@ import Testing
             _ = try await ada.cloud.modifyScope(scope.request(isNewKey: true), in: ada.target, by: ada.caller)
         }
         let before = try await ada.databaseChanges().syncToken
-        try keys.say(.reset, isRecovery: true)
+        try keys.say(SampleKeyring.reset(), isRecovery: true)
         _ = try await ada.cloud.appendKeyStatement(keys.request(), in: ada.target, by: ada.caller)
         let told = try await ada.databaseChanges(after: before).zones
         #expect(told.map(\.zoneID.zoneName) == ["Diary"] && told.first?.deletion == .encryptedDataReset)
