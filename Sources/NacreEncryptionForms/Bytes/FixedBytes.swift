@@ -1,33 +1,55 @@
 import NacreCrypto
 
 /// Bytes of one length: a hash, an ID, a public key, a signature.
-package protocol FixedBytes: Hashable, Sendable, CustomStringConvertible {
-    static var length: Int { get }
-    var bytes: [UInt8] { get }
-    /// Returns nil for another number of bytes.
-    init?(_ bytes: [UInt8])
-}
-
-extension FixedBytes {
+package struct FixedBytes<Kind: FixedLength>: Hashable, Sendable, CustomStringConvertible {
+    package static var length: Int { Kind.length }
     package static var zeros: [UInt8] { [UInt8](repeating: 0, count: length) }
 
-    /// Bytes in hexadecimal, as people compare them.
-    package var description: String { Hex.encode(bytes) }
-}
-
-/// A SHA-256, or a code of that length.
-package struct Digest: FixedBytes {
-    package static let length: Int = SHA256.digestLength
     package let bytes: [UInt8]
 
+    /// Returns nil for another number of bytes.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.length else { return nil }
         self.bytes = bytes
     }
 
+    fileprivate init(unchecked bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// Bytes in hexadecimal, as people compare them.
+    package var description: String { Hex.encode(bytes) }
+}
+
+/// The length that makes one kind of `FixedBytes` another type than the others.
+package protocol FixedLength: Sendable {
+    static var length: Int { get }
+}
+
+/// A SHA-256, or a code of that length.
+package typealias Digest = FixedBytes<DigestLength>
+/// The name of a scope: random bytes.
+package typealias ScopeID = FixedBytes<ScopeIDLength>
+/// The name of a device, which follows from its keys.
+package typealias DeviceID = FixedBytes<DeviceIDLength>
+/// The 32 bytes of a public key, Ed25519 or X25519. Whether they are a point is checked where they enter a log.
+package typealias KeyBytes = FixedBytes<KeyBytesLength>
+/// The 64 bytes of an Ed25519 signature.
+package typealias Signature = FixedBytes<SignatureLength>
+
+package enum DigestLength: FixedLength { package static let length: Int = SHA256.digestLength }
+package enum ScopeIDLength: FixedLength { package static let length: Int = 16 }
+package enum DeviceIDLength: FixedLength { package static let length: Int = 16 }
+package enum KeyBytesLength: FixedLength { package static let length: Int = 32 }
+package enum SignatureLength: FixedLength { package static let length: Int = Ed25519.signatureLength }
+
+extension Digest {
+    /// Zeros, which stand for the hash of nothing before.
+    package static var none: Digest { Digest(unchecked: zeros) }
+
     /// Hashes a message.
     package init(of message: [UInt8]) {
-        bytes = SHA256.digest(message)
+        self.init(unchecked: SHA256.digest(message))
     }
 
     /// Hashes the label and the parts, each behind its length: `context(label, …)` of docs/encryption.md. Two different
@@ -38,60 +60,12 @@ package struct Digest: FixedBytes {
         for part in parts { writer.bytes(part) }
         self.init(of: writer.written)
     }
-
-    /// Zeros, which stand for the hash of nothing before.
-    package static let none: Digest = Digest(unchecked: zeros)
-
-    private init(unchecked bytes: [UInt8]) {
-        self.bytes = bytes
-    }
 }
 
-/// The name of a scope: random bytes.
-package struct ScopeID: FixedBytes {
-    package static let length: Int = 16
-    package let bytes: [UInt8]
-
-    package init?(_ bytes: [UInt8]) {
-        guard bytes.count == Self.length else { return nil }
-        self.bytes = bytes
-    }
-}
-
-/// The name of a device, which follows from its keys.
-package struct DeviceID: FixedBytes {
-    package static let length: Int = 16
-    package let bytes: [UInt8]
-
-    package init?(_ bytes: [UInt8]) {
-        guard bytes.count == Self.length else { return nil }
-        self.bytes = bytes
-    }
-
+extension DeviceID {
     package init(of keys: PublicKeys) {
-        bytes = Array(Digest(label: "nacre device", [keys.signing.bytes, keys.agreement.bytes]).bytes.prefix(Self.length))
-    }
-}
-
-/// The 32 bytes of a public key, Ed25519 or X25519. Whether they are a point is checked where they enter a log.
-package struct KeyBytes: FixedBytes {
-    package static let length: Int = 32
-    package let bytes: [UInt8]
-
-    package init?(_ bytes: [UInt8]) {
-        guard bytes.count == Self.length else { return nil }
-        self.bytes = bytes
-    }
-}
-
-/// The 64 bytes of an Ed25519 signature.
-package struct Signature: FixedBytes {
-    package static let length: Int = Ed25519.signatureLength
-    package let bytes: [UInt8]
-
-    package init?(_ bytes: [UInt8]) {
-        guard bytes.count == Self.length else { return nil }
-        self.bytes = bytes
+        let hash = Digest(label: "nacre device", [keys.signing.bytes, keys.agreement.bytes])
+        self.init(unchecked: Array(hash.bytes.prefix(Self.length)))
     }
 }
 

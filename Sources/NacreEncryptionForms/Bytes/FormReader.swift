@@ -29,8 +29,8 @@ package struct FormReader {
         guard remaining == 0 else { throw .trailingBytes }
     }
 
-    mutating func fixed<Value: FixedBytes>(_: Value.Type = Value.self) throws(FormFault) -> Value {
-        guard let value = Value(try take(Value.length)) else { throw .truncated }
+    mutating func fixed<Kind>(_: FixedBytes<Kind>.Type = FixedBytes<Kind>.self) throws(FormFault) -> FixedBytes<Kind> {
+        guard let value = FixedBytes<Kind>(try take(Kind.length)) else { throw .truncated }
         return value
     }
 

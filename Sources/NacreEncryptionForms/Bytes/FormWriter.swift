@@ -10,7 +10,7 @@ package struct FormWriter {
         written += bytes
     }
 
-    mutating func fixed(_ value: some FixedBytes) {
+    mutating func fixed(_ value: FixedBytes<some FixedLength>) {
         written += value.bytes
     }
 
