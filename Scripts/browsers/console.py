@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Drives the console in headless browsers against a real server, and says what was seen.
 
-    Scripts/browsers/console.py [--nacre PATH] [--browser chromium|firefox] [--records 5000] [--link URL --data FOLDER] [CHECK …]
+    Scripts/browsers/console.py [--nacre PATH] [--browser chromium|firefox] [--records 5000] [--sources] [--link URL --data FOLDER] [CHECK …]
 
 It starts a server, fills it (console_data.py), and signs in by a link of `nacre console`; or takes a link to a console whose server's data folder is
-given. Pictures of each page, light and dark, at 1440 and 390 pixels, are left in .build/browsers/console. Exits with 1 if a check failed.
+given. With --sources the page is that of Web/console as it stands, and not the one in the program. Pictures of each page, light and dark, at 1440 and 390 pixels, are left in .build/browsers/console. Exits with 1 if a check failed.
 """
 
 import argparse
@@ -27,7 +27,9 @@ sys.path.insert(0, here)
 import console_data  # noqa: E402: the path comes first
 import console_firefox  # noqa: E402
 import console_operations  # noqa: E402
+import console_sessions  # noqa: E402
 from console_data import CONTAINER, MARKUP, value  # noqa: E402
+from serving import free_port  # noqa: E402
 from axe_playwright_python.sync_playwright import Axe  # noqa: E402
 from playwright.sync_api import expect, sync_playwright  # noqa: E402
 
@@ -81,7 +83,10 @@ class Scene:
         """A page that is signed in; what went wrong in it is in `page.faults`."""
         context = self.browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme, storage_state=self.state,
             reduced_motion="reduce")
-        page = context.new_page()
+        return self.watch(context.new_page())
+
+    @staticmethod
+    def watch(page):
         page.faults, page.hosts, page.may_refuse = [], set(), False
         page.on("console", lambda message: message.type == "error" and not (page.may_refuse and "status of 4" in message.text) and page.faults.append(message.text))
         page.on("pageerror", lambda error: page.faults.append(str(error)))
@@ -101,6 +106,17 @@ class Scene:
         else:
             page.evaluate("fragment => { location.hash = fragment }", fragment)
         self.settle(page)
+
+    @staticmethod
+    def visits():
+        return visits()
+
+    @staticmethod
+    def open_when_ended(page, fragment):
+        """Goes to a page whose session an administrator has ended."""
+        page.evaluate("fragment => { location.hash = fragment }", fragment)
+        expect(page.get_by_text("The session has ended.")).to_be_visible()
+        assert page.locator("nav").count() == 0
 
     @staticmethod
     def settle(page):
@@ -412,18 +428,20 @@ def check_sign_in(scene):
     assert not page.faults, page.faults
 
 
-def start(binary, folder, records):
-    """A filled server: the process and its place."""
+def start(binary, folder, records, files):
+    """A filled server: the process and its place. `files`: a folder with the console's page, or nothing for the program's own."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    process = subprocess.Popen([binary, "serve", "--emulator", "--data", folder, "--listen", "127.0.0.1:0"], stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL)
+    port = free_port()
+    process = subprocess.Popen([binary, "serve", "--emulator", "--data", folder, "--listen", "127.0.0.1:0", "--console-listen", f"127.0.0.1:{port}",
+        *(["--console-dir", files] if files else [])], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     end = time.monotonic() + 20
     while not os.path.exists(os.path.join(folder, "admin.json")):
         if process.poll() is not None or time.monotonic() > end:
             raise SystemExit("the server does not start")
         time.sleep(0.05)
     place = console_data.Place(binary, folder)
+    place.console = port
     console_data.fill(place, records)
     return process, place
 
@@ -462,11 +480,12 @@ def in_firefox(checks, names, link, place, pictures):
 
 def main():
     own = {name.removeprefix("check_"): check for name, check in globals().items() if name.startswith("check_")}
-    browsers = {"chromium": (in_chromium, own | console_operations.CHECKS), "firefox": (in_firefox, console_firefox.CHECKS)}
+    browsers = {"chromium": (in_chromium, own | console_sessions.CHECKS | console_operations.CHECKS), "firefox": (in_firefox, console_firefox.CHECKS)}
     parser = argparse.ArgumentParser(description="Drives the console in browsers.")
     parser.add_argument("--nacre", default=os.path.join(root, ".build/debug/nacre"), help="the server")
     parser.add_argument("--browser", choices=browsers, help="only this one")
     parser.add_argument("--records", type=int, default=5000, help="further records, for the check of scrolling")
+    parser.add_argument("--sources", action="store_true", help="the page of Web/console, in the place of the one in the program")
     parser.add_argument("--link", help="a link that signs in to a console that runs already")
     parser.add_argument("--data", help="the data folder of that console's server")
     parser.add_argument("checks", nargs="*", metavar="CHECK", help="; ".join(f"{name}: {', '.join(checks)}" for name, (_, checks) in browsers.items()))
@@ -478,13 +497,17 @@ def main():
             parser.error(f"there is no check {name}")
     pictures = os.path.join(root, ".build/browsers/console")
     os.makedirs(pictures, exist_ok=True)
-    process, place = None, None
+    process, place, files = None, None, None
     failures = 0
+    if options.sources:
+        files = os.path.join(root, ".build/browsers/page")
+        subprocess.run([os.path.join(root, "Scripts/console/embed"), "--into", files], check=True)
     try:
         if options.link:
             place = console_data.Place(options.nacre, options.data)
+            place.console = None
         else:
-            process, place = start(options.nacre, os.path.join(root, ".build/browsers/console-data"), options.records)
+            process, place = start(options.nacre, os.path.join(root, ".build/browsers/console-data"), options.records, files)
         for drive, checks, names in taken.values():
             if names or not options.checks:
                 failures += drive(checks, names, options.link or link_of(place), place, pictures)

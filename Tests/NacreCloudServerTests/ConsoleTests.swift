@@ -203,6 +203,20 @@ struct ConsoleTests {
         #expect(ConsoleRole.allCases.filter { $0.may(action) } == ConsoleRole.allCases.filter { $0 >= least })
     }
 
+    @Test func `a session tells the page what its role may ask, and nothing else`() async throws {
+        let server = try await AdministeredServer()
+        for role in ConsoleRole.allCases {
+            let answer = await ConsolePage(server).signIn(by: try await Self.token(on: server, #"{"role":"\#(role.rawValue)"}"#))
+            var page = ConsolePage(server)
+            page.keep(answer)
+            let session = await page.ask("GET", "console/session")
+            for told in [answer, session] {
+                let message = try JSONDecoder().decode(AdminMessages.ConsoleSession.self, from: Data(told.body))
+                #expect(message.actions == ConsoleRole.actions.values.flatMap { $0 }.filter(role.may).sorted())
+            }
+        }
+    }
+
     @Test func `each endpoint refuses the sessions whose role may not ask it, and no others`() async throws {
         let server = try await AdministeredServer(isEmulator: true)
         for role in ConsoleRole.allCases {

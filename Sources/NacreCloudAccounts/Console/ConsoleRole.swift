@@ -17,6 +17,9 @@ package enum ConsoleRole: String, Hashable, Sendable, Codable, CaseIterable, Com
     /// - Parameter action: Method and path, such as `GET /admin/1/server`.
     package func may(_ action: String) -> Bool { self >= Self.least[action] ?? .owner }
 
+    /// The endpoints that a session of the role may ask, in alphabetical order.
+    package var allowed: [String] { Self.least.keys.filter(may).sorted() }
+
     /// The endpoints for which the least role is the key; all others are the owner's.
     package static let actions: [ConsoleRole: [String]] = [
         .viewer: [

@@ -108,7 +108,9 @@ extension AdminAPI {
 
 extension AdminMessages.ConsoleSession {
     init(_ session: ConsoleSession, key: String? = nil) {
-        self.init(id: session.id, name: session.name, role: session.role.rawValue, expires: session.expires.millisecondsSince1970, key: key)
+        self.init(
+            id: session.id, name: session.name, role: session.role.rawValue, actions: session.role.allowed,
+            expires: session.expires.millisecondsSince1970, key: key)
     }
 }
 

@@ -41,6 +41,9 @@ extension AdminMessages {
         package var id: String
         package var name: String
         package var role: String
+        /// The endpoints that the session's role may ask, each a method and a path, such as `GET /admin/1/server`: what
+        /// the page shows a person.
+        package var actions: [String]
         /// The time at which the session ends if it is not used again, in milliseconds since 1970.
         package var expires: Int64
         /// The key of the session, which the page sends in `X-Nacre-Console`; in the answer to a sign-in alone.

@@ -39,19 +39,28 @@ async function ask(method, path, { query, body, signal, key, isFile } = {}) {
         if (error.name === "AbortError") throw error;
         throw noAnswer();
     }
+    // Another tab has signed in since: its session is this tab's too.
+    const { "X-Nacre-Console": sent } = headers;
+    if (answer.status === 401 && sent !== "1" && store.key.renew() && store.key.get() !== sent) {
+        return ask(method, path, { query, body, signal, key, isFile });
+    }
     if (isFile && answer.ok) return answer;
     return read(path, answer.status, await answer.text(), (name) => answer.headers.get(name));
 }
 
 function read(path, status, text, header) {
     const isJSON = /json/.test(header("Content-Type") ?? "");
-    let message = isJSON ? {} : text;
+    let message = isJSON ? undefined : text;
     try {
         if (isJSON) message = JSON.parse(text);
     } catch {
         // An answer that was cut off has no members.
     }
-    if (status >= 200 && status < 300) return message;
+    if (status >= 200 && status < 300) {
+        if (message !== undefined) return message;
+        throw new APIError({ status, code: "NETWORK", detail: "The server's answer was cut off.",
+            remedy: "Reload the page. If it says so again, look at a proxy between the browser and the server." });
+    }
     const error = new APIError({ status, requestID: header("X-Request-Id"), ...(isJSON ? message : { detail: message }) });
     if (status === 401 && !path.startsWith("console/")) session.onEnd();
     throw error;

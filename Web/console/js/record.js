@@ -8,6 +8,7 @@ import { fileView } from "./files.js";
 import { here } from "./router.js";
 import { askToDestroy, dialog, toast, toastError } from "./shell.js";
 import { ofRecord } from "./snippets.js";
+import { may } from "./store.js";
 import { badge, button, code, empty, field, iconButton, id, pairs, problem, progress, skeleton, tabbed, time } from "./ui.js";
 import { editor, full, text } from "./values.js";
 
@@ -42,7 +43,7 @@ export function openRecord(place, what) {
         const has = (name) => record.fields?.[name]?.value != null;
         const names = [...new Set([...inOrder((type?.fields ?? []).filter((one) => !one.isSystem)).map((one) => one.name),
             ...Object.keys(record.fields ?? {})])].sort((one, other) => has(other) - has(one));
-        const canEdit = type && isAsked(type);
+        const canEdit = type && isAsked(type) && may("POST records/modify");
         handle.edit = canEdit ? () => form(record) : undefined;
         const zone = record.zoneID?.zoneName;
         put(place, head(h("span", { class: "row" }, badge(record.recordType, "accent"), id(record.recordName, 30)),

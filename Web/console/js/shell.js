@@ -2,10 +2,10 @@
 
 import { api, session } from "./api.js";
 import { h, icon, put, uniqueID } from "./dom.js";
-import { pages } from "./pages.js";
+import { maySee, pages } from "./pages.js";
 import { go, here, href, parse } from "./router.js";
-import { store } from "./store.js";
-import { announce, button, code, copy, field, iconButton, linkButton, problem, skeleton } from "./ui.js";
+import { may, store } from "./store.js";
+import { announce, button, code, copy, empty, field, iconButton, faultReport, linkButton, problem, skeleton, worded } from "./ui.js";
 
 // MARK: Dialogs
 
@@ -58,22 +58,25 @@ export function toast(text, { tone = "", action, seconds = action ? 10 : 4 } = {
 }
 
 /// A toast with what the server refused.
-export const toastError = (error) => error.name !== "AbortError" && toast([error.reason ?? error.message,
-    error.remedy].filter(Boolean).join(" "), { tone: "bad", seconds: 10 });
+export function toastError(told) {
+    if (told.name === "AbortError") return;
+    const { reason, remedy, fault } = worded(told);
+    toast([reason, remedy].filter(Boolean).join(" "), { tone: "bad", seconds: 10, action: fault && { title: "Copy report", run: () => copy(faultReport(fault)) } });
+}
 
 // MARK: Palette and sheet
 
-/// Commands beyond pages and containers, which a page adds while it is shown: `[{ title, hint, run }]`.
+/// Commands beyond pages and containers, which a page adds while it is shown: `[{ title, hint, asks, run }]`, with `asks` as that of a button.
 export const commands = { ofPage: [] };
 
 function palette() {
     const place = store.place.get();
     const list = [
-        ...pages.filter((page) => !page.isHidden).map((page) => ({ title: page.title, hint: page.group || "Go to", symbol: page.icon,
+        ...pages.filter((page) => !page.isHidden && maySee(page)).map((page) => ({ title: page.title, hint: page.group || "Go to", symbol: page.icon,
             run: () => go(page.isOfServer ? href(page.path) : here(page.path)) })),
         ...store.containers.get().flatMap(({ name }) => ["development", "production"].map((environment) => (
             { title: name, hint: environment, symbol: "box", run: () => go(href(placePage(), {}, { container: name, environment })) }))),
-        ...commands.ofPage,
+        ...commands.ofPage.filter((one) => !one.asks || may(one.asks)),
         ...["system", "light", "dark"].map((theme) => ({ title: `Theme: ${theme}`, hint: "Appearance", symbol: "sun",
             run: () => store.theme.set(theme) })),
         { title: store.isUTC.get() ? "Times in local time" : "Times in UTC", hint: "Appearance", symbol: "clock",
@@ -124,7 +127,7 @@ function palette() {
 function sheet() {
     const rows = [["Ctrl K", "Go to any page, container or command"], ["/", "Filter"], ["j  k  ↓ ↑", "Next and previous row"],
         ["Enter", "Open"], ["x", "Select the row"],
-        ["e", "Edit"], ["Esc", "Close"], ["?", "This sheet"], ...pages.filter((page) => page.keys).map((page) => [`g ${page.keys}`, page.title])];
+        ["e", "Edit"], ["Esc", "Close"], ["?", "This sheet"], ...pages.filter((page) => page.keys && maySee(page)).map((page) => [`g ${page.keys}`, page.title])];
     dialog("Keyboard", () => h("dl", { class: "keys" }, rows.map(([keys, text]) => h("div", {},
         h("dt", {}, keys.split(" ").filter(Boolean).map((key) => h("kbd", {}, key))), h("dd", {}, text)))));
 }
@@ -132,7 +135,7 @@ function sheet() {
 let isAfterG = false;
 /// The key after g, before the page sees it: in a list, k is the row above.
 function onKeyAfterG(event) {
-    const page = isAfterG && !event.ctrlKey && !event.metaKey && !event.altKey && pages.find((one) => one.keys === event.key);
+    const page = isAfterG && !event.ctrlKey && !event.metaKey && !event.altKey && pages.find((one) => one.keys === event.key && maySee(one));
     isAfterG = false;
     if (!page || !store.session.get()) return;
     event.preventDefault();
@@ -169,6 +172,12 @@ const nav = h("nav", { "aria-label": "Pages" });
 const bar = h("div", { class: "bar" });
 const frame = h("div", { class: "frame" });
 
+/// The person who is signed in, and the role.
+function who() {
+    const { name, role } = store.session.get();
+    return [name, role].filter(Boolean).join(", ");
+}
+
 const mark = () => h("img", { src: "favicon.svg", alt: "", width: "22", height: "22" });
 
 function drawFrame() {
@@ -183,7 +192,7 @@ function drawFrame() {
                 h("kbd", {}, "Ctrl K")),
             iconButton("keyboard", "Keyboard", sheet, { class: "icon-button wide-only" }),
             iconButton("sun", "Theme", nextTheme),
-            iconButton("log-out", "Sign out", signOut)),
+            iconButton("log-out", "Sign out", signOut, { title: `Sign out: you are signed in as ${who()}` })),
         h("aside", { class: "side", id: "side" }, nav, h("footer", {}, h("p", { id: "version" }), h("p", {}, "Not affiliated with Apple."))),
         main);
     document.body.replaceChildren(frame, h("div", { id: "toasts" }), h("div", { id: "announcer", class: "sr", "aria-live": "polite" }));
@@ -204,8 +213,11 @@ function nextTheme() {
 /// The page of the place switcher: the present one if it is of a container.
 function placePage() {
     const route = parse(location.hash);
-    return route.container ? route.path : "records";
+    return route.container ? route.path : firstPage();
 }
+
+/// The page of a container that the session's role sees first.
+export const firstPage = () => pages.find((page) => !page.isOfServer && maySee(page)).path;
 
 /// Drawn anew only when what it shows has changed, so that the switcher keeps the focus.
 let drawnBar = "";
@@ -230,10 +242,10 @@ function drawBar() {
 
 function drawNavigation(current) {
     const marked = pages.find((page) => page.path === current)?.parent ?? current;
-    const groups = [...new Set(pages.map((page) => page.group))];
-    put(nav, groups.map((group) => [
+    const seen = pages.filter((page) => !page.isHidden && maySee(page));
+    put(nav, [...new Set(seen.map((page) => page.group))].map((group) => [
         group && h("h2", {}, group),
-        h("ul", {}, pages.filter((page) => page.group === group && !page.isHidden).map((page) => h("li", {}, h("a", {
+        h("ul", {}, seen.filter((page) => page.group === group).map((page) => h("li", {}, h("a", {
             href: page.isOfServer ? href(page.path) : here(page.path), "aria-current": page.path === marked ? "page" : undefined,
                 title: page.keys ? `g ${page.keys}` : undefined,
         }, icon(page.icon), page.title)))),
@@ -280,6 +292,13 @@ async function show(isUpdate = false) {
     if (!page) {
         put(view, h("div", { class: "empty" }, h("h1", { tabindex: "-1" }, "No such page"), h("p", {}, location.hash),
             h("a", { class: "button", href: href("home") }, "Home")));
+        return;
+    }
+    if (!maySee(page)) {
+        const { role } = store.session.get();
+        put(view, h("h1", { class: "sr", tabindex: "-1" }, title), empty(`The page ${title} is not for your role`,
+            `You are signed in as ${role}. An owner of the console gives you a higher role, on the page Team or by:`,
+            [["Shell", "nacre team role NAME --role developer"]], [linkButton("Home", href("home"))]));
         return;
     }
     try {
@@ -448,18 +467,28 @@ function applyTheme(theme) {
     document.documentElement.dataset.theme = theme;
 }
 
-session.onEnd = () => {
+session.onEnd = (reason = "The session has ended.") => {
     if (!store.session.get()) return;
     store.session.set(null);
     store.back.set(location.hash);
-    signInPage({ reason: "The session has ended.", remedy: "Sign in by a new link: this page comes back." });
+    signInPage({ reason, remedy: "Sign in again: this page comes back." });
 };
+
+/// Another tab has signed in or out: its session is that of all tabs, which have one cookie.
+async function follow() {
+    if (!store.key.get()) return session.onEnd("Another tab has signed out.");
+    const before = store.session.get();
+    const now = await api.get("console/session").catch(() => null);
+    if (!now) return undefined;
+    // What is being written here stays, unless another person or role has signed in.
+    if (before?.name === now.name && before?.role === now.role) return store.session.set(now);
+    return start();
+}
 
 /// A fault of the console itself, with something to hand on.
 function report(error) {
     if (error?.name === "AbortError") return;
-    toast(`The console failed: ${error?.message ?? error}`, { tone: "bad", action: { title: "Copy report",
-        run: () => copy(`${location.href.split("?")[0]}\n${navigator.userAgent}\n${error?.stack ?? error}`) } });
+    toastError(error?.reason ? error : { stack: error?.stack ?? String(error) });
 }
 
 addEventListener("error", (event) => report(event.error ?? event.message));
@@ -470,6 +499,7 @@ addEventListener("hashchange", () => {
     if (/^#(signin|invitation)=/.test(location.hash)) start();
     else show(true);
 });
+store.key.follow(follow);
 addEventListener("keydown", onKeyAfterG, true);
 addEventListener("keydown", onKey);
 start();

@@ -21,13 +21,15 @@ export function signal(value) {
 /// A signal that a reload keeps, in this browser alone.
 export function kept(name, initial) {
     const key = `nacre.${name}`;
-    let value = initial;
-    try {
-        value = JSON.parse(localStorage.getItem(key)) ?? initial;
-    } catch {
-        // A browser without storage keeps nothing.
-    }
-    const made = signal(value);
+    const read = () => {
+        try {
+            return JSON.parse(localStorage.getItem(key)) ?? initial;
+        } catch {
+            // A browser without storage keeps nothing.
+            return initial;
+        }
+    };
+    const made = signal(read());
     made.subscribe((next) => {
         try {
             localStorage.setItem(key, JSON.stringify(next));
@@ -35,11 +37,24 @@ export function kept(name, initial) {
             // As above.
         }
     });
-    return made;
+    return {
+        ...made,
+        /// Takes the value of another tab, and calls `then` each time that one changes it.
+        follow: (then) => addEventListener("storage", (event) => {
+            if (event.key !== key) return;
+            made.set(read());
+            then();
+        }),
+        /// Takes and returns what another tab may have kept.
+        renew() {
+            made.set(read());
+            return made.get();
+        },
+    };
 }
 
 export const store = {
-    /// `{ name, role, expires }`; null: signed out.
+    /// `{ id, name, role, expires, actions }`, where `actions` are what its role may ask; null: signed out.
     session: signal(null),
     /// The containers: `[{ name, created }]`.
     containers: signal([]),
@@ -58,3 +73,6 @@ export const store = {
     /// The user in whose name records of public databases are changed, by container.
     author: kept("author", {}),
 };
+
+/// Whether the session's role may ask an endpoint of the admin API, such as "POST containers". The server refuses what it may not; pages leave it out.
+export const may = (asked) => store.session.get()?.actions?.includes(asked.replace(" ", " /admin/1/")) ?? true;

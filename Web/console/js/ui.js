@@ -1,18 +1,19 @@
 /// Parts of pages: tables, fields, texts to copy, times.
 
 import { h, icon, put, uniqueID } from "./dom.js";
-import { store } from "./store.js";
+import { may, store } from "./store.js";
 
 // MARK: Texts
 
-/// A button; `kind` is "main", "danger" or "quiet".
-export function button(text, onclick, { kind = "", symbol, type = "button", ...props } = {}) {
-    return h("button", { type, class: `button ${kind}`, onclick, ...props }, symbol && icon(symbol), h("span", {}, text));
+/// A button; `kind` is "main", "danger" or "quiet". One that `asks` an endpoint, such as "POST tokens", is hidden from roles that may not.
+export function button(text, onclick, { kind = "", symbol, type = "button", asks, ...props } = {}) {
+    return h("button", { type, class: `button ${kind}`, onclick, hidden: asks && !may(asks), ...props }, symbol && icon(symbol), h("span", {}, text));
 }
 
-/// A button that is an icon.
-export function iconButton(symbol, label, onclick, props) {
-    return h("button", { type: "button", class: "icon-button", "aria-label": label, title: label, onclick, ...props }, icon(symbol));
+/// A button that is an icon; `asks` is as that of `button`.
+export function iconButton(symbol, label, onclick, { asks, ...props } = {}) {
+    return h("button", { type: "button", class: "icon-button", "aria-label": label, title: label, onclick, hidden: asks && !may(asks), ...props },
+        icon(symbol));
 }
 
 /// A link of the console that looks like a button.
@@ -160,11 +161,20 @@ export function empty(title, text, lines = [], actions = []) {
             actions.length > 0 && h("div", { class: "actions" }, actions));
 }
 
-/// An error as the server says it: reason, remedy, code and request.
-export function problem(error) {
+/// An error in words: the server's own, or, for a fault of the page, what may be behind it and what to do.
+export const worded = (error) => (error?.reason ? error : { reason: "This page could not show what the server answered.",
+    remedy: "Reload it: the server may have become a newer one. If it says so again, copy the report and hand it on.", fault: error });
+
+/// What somebody who mends the console wants to know of a fault: the page without its query, which may name a user, the browser and the error.
+export const faultReport = (error) => `${location.href.split("?")[0]}\n${navigator.userAgent}\n${error?.stack ?? error}`;
+
+/// An error as the server says it: reason, remedy, code and request. Of a fault of the page, a report to copy.
+export function problem(told) {
+    const error = worded(told);
     return h("div", { class: "problem", role: "alert" }, icon("triangle-alert"),
-        h("div", {}, h("strong", {}, error.reason ?? error.message ?? String(error)),
-            error.remedy && h("p", {}, error.remedy),
+        h("div", {}, h("strong", {}, error.reason), error.remedy && h("p", {}, error.remedy),
+            error.fault && h("p", { class: "actions" }, button("Reload", () => location.reload(), { kind: "small" }),
+                button("Copy report", (event) => copy(faultReport(error.fault), event.currentTarget), { kind: "small" })),
             (error.code || error.requestID) && h("p", { class: "faint" }, [error.code, error.field
                 && `field ${error.field}`].filter(Boolean).join(" · "), " ", error.requestID && id(error.requestID))));
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { ago, number } from "../js/ui.js";
+import { ago, number, worded } from "../js/ui.js";
 
 test("a number has its thousands apart, and three decimals at most", () => {
     assert.deepEqual([0, 999, 1000, 1234567, -45678, 1234.56789, 0.0001, undefined].map(number),
@@ -12,4 +12,13 @@ test("a time is told in its largest unit, before now and after", () => {
     const told = (seconds) => ago(Date.now() + seconds * 1000);
     assert.deepEqual([0, -20, -180, 7200, -86400, 3 * 86400, -40 * 86400, -800 * 86400].map(told),
         ["now", "20 sec. ago", "3 min. ago", "in 2 hr.", "1 day ago", "in 3 days", "1 mo. ago", "2 yr. ago"]);
+});
+
+test("a refusal keeps the server's words, and a fault of the page has others than the script's", () => {
+    const refused = { reason: "The name is taken.", remedy: "Take another." };
+    assert.equal(worded(refused), refused);
+    for (const fault of [new TypeError("Cannot read properties of undefined (reading 'map')"), "text", undefined, null]) {
+        const { reason, remedy } = worded(fault);
+        assert.ok(reason && remedy && !/undefined|null/.test(reason + remedy));
+    }
 });

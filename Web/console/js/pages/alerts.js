@@ -95,9 +95,9 @@ async function list(view, route) {
         const made = await add(known);
         if (made) go(page(made));
     };
-    commands.ofPage = [{ title: "New alert", hint: "Alerts", symbol: "plus", run: create }];
+    commands.ofPage = [{ title: "New alert", hint: "Alerts", symbol: "plus", asks: "POST alerts", run: create }];
     put(view, header("Alerts", { sub: "The server compares figures with limits every half minute, and tells you when something is wrong.",
-        actions: [button("New alert", create, { kind: "main", symbol: "plus" })] }), body);
+        actions: [button("New alert", create, { kind: "main", symbol: "plus", asks: "POST alerts" })] }), body);
     await load(body, () => api.get("alerts", {}, { signal: route.signal }), (answer) => {
         known = answer.kinds;
         const order = { firing: 0, pending: 1, fine: 2 };
@@ -159,9 +159,11 @@ async function details(view, route) {
         const change = async () => (await add(answer.kinds.includes(rule.kind) ? answer.kinds : [rule.kind, ...answer.kinds], rule)) && again();
         return [
             header(rule.name, { sub: kinds[rule.kind]?.[0],
-                actions: [button("Test", tell, { symbol: "send" }), rule.silence ? button("End the silence", end) : button("Silence", silence),
-                    button("Change", change, { symbol: "pencil" }),
-                    !rule.isDefault && button("Remove", remove, { kind: "danger", symbol: "trash-2" })] }),
+                actions: [button("Test", tell, { symbol: "send", asks: "POST alerts/test" }),
+                    rule.silence ? button("End the silence", end, { asks: "POST alerts/silence" })
+                        : button("Silence", silence, { asks: "POST alerts/silence" }),
+                    button("Change", change, { symbol: "pencil", asks: "POST alerts" }),
+                    !rule.isDefault && button("Remove", remove, { kind: "danger", symbol: "trash-2", asks: "POST alerts/remove" })] }),
             h("p", { class: "outcome" }, state(rule), h("strong", {}, figure(rule.figure, rule.unit)),
                 h("span", { class: "faint" }, `limit ${isBelow(rule.kind) ? "below" : "from"} ${figure(rule.limit, rule.unit)}`),
                 rule.since && h("span", { class: "faint" }, rule.state === "fine" ? "" : ["since ", time(rule.since)])),

@@ -7,6 +7,7 @@ import { fault, given } from "../forms.js";
 import { live } from "../live.js";
 import { commands, toastError } from "../shell.js";
 import { shell } from "../snippets.js";
+import { may } from "../store.js";
 import { badge, button, bytes, card, code, field, header, id, number, pairs, problem, progress, table, time } from "../ui.js";
 
 function status(answer, cancel) {
@@ -15,7 +16,7 @@ function status(answer, cancel) {
         return [h("p", { class: "outcome" }, badge(answer.phase === "checking" ? "checking" : "copying", "accent"),
             h("span", { class: "mono" }, answer.path)),
             progress(`${bytes(answer.bytes ?? 0)}${answer.bytesInAll ? ` of ${bytes(answer.bytesInAll)}` : ""}`, part),
-            h("div", { class: "actions" }, button("Give up", cancel, { kind: "danger" }))];
+            h("div", { class: "actions" }, button("Give up", cancel, { kind: "danger", asks: "DELETE backup" }))];
     }
     if (answer.state === "failed") return problem({ reason: answer.problem ?? "The backup failed.", remedy: answer.remedy });
     if (answer.state === "none") return h("p", { class: "faint" }, "No backup was asked for since the server's start.");
@@ -41,7 +42,7 @@ function made({ folder, backups, next, verification }, verify) {
                 { title: "Shows", render: (one) => time(one.time, { isAbsolute: true }) },
                 { title: "Size", class: "number", render: (one) => bytes(one.bytes) }, { title: "Verified", class: "wrap", render: outcome },
                 { title: "Action", class: "number", render: (one) => button("Verify", () => verify(one.name),
-                    { kind: "quiet small", disabled: isRunning, "aria-label": `Verify ${one.name}` }) }] }),
+                    { kind: "quiet small", asks: "POST backups/verify", disabled: isRunning, "aria-label": `Verify ${one.name}` }) }] }),
         code("nacre backup list", { language: "Shell" }));
 }
 
@@ -79,9 +80,9 @@ export default {
                 put(now, problem(error));
             }
         }
-        commands.ofPage = [{ title: "Back up", hint: "Backups", symbol: "archive", run: () => path.focus() }];
+        commands.ofPage = [{ title: "Back up", hint: "Backups", symbol: "archive", asks: "POST backup", run: () => path.focus() }];
         put(view, header("Backups", { sub: "A backup is one file, and shows a single moment. Requests go on meanwhile." }),
-            h("div", { class: "grid-2" }, card("A backup now", h("form", { class: "form", onsubmit: begin },
+            h("div", { class: "grid-2" }, card("A backup now", h("form", { class: "form", onsubmit: begin, hidden: !may("POST backup") },
                 field("Path on the server's machine", path, { hint: "A whole path: of a file, or of a folder in which a file is made." }),
                 field("Bytes a second", speed, { hint: "Such as 20M, where the disk is slow." }), h("div", { class: "actions" }, start)), now),
             card("By itself", scheduled)));

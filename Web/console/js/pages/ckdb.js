@@ -4,6 +4,7 @@ import { api } from "../api.js";
 import { h, icon, put } from "../dom.js";
 import { here } from "../router.js";
 import { ask, toast, toastError } from "../shell.js";
+import { may } from "../store.js";
 import { broken, differences } from "../differences.js";
 import { button, code, copy, header, linkButton, plural, problem } from "../ui.js";
 
@@ -32,9 +33,10 @@ export default {
             setTimeout(() => URL.revokeObjectURL(url), 10_000);
         }, { symbol: "download" });
         let area;
-        if (route.isProduction) {
-            put(view, header("Schema file", { sub: "Production's schema, to read. It changes by a deployment alone.", actions: [download,
-                linkButton("Deploy", here("deploy"), { kind: "main", symbol: "rocket" })] }),
+        if (route.isProduction || !may("POST schema/import")) {
+            put(view, header("Schema file", { sub: route.isProduction ? "Production's schema, to read. It changes by a deployment alone."
+                : "Development's schema, to read.", actions: [download,
+                route.isProduction && may("POST schema/deploy") && linkButton("Deploy", here("deploy"), { kind: "main", symbol: "rocket" })] }),
                 h("div", { class: "code" }, h("pre", { tabindex: "0", "aria-label": "Schema", class: "ckdb" }, coloured(original)),
                     h("button", { type: "button", class: "icon-button", "aria-label": "Copy",
                     onclick: (event) => copy(original, event.currentTarget) }, icon("copy"))), code(command));

@@ -4,6 +4,7 @@ import { api } from "../api.js";
 import { h, put } from "../dom.js";
 import { given } from "../forms.js";
 import { commands, toastError } from "../shell.js";
+import { may } from "../store.js";
 import { button, card, code, empty, field, header, load, problem, select } from "../ui.js";
 
 const faults = {
@@ -70,7 +71,7 @@ export default {
             function show(list) {
                 put(pending, list.length === 0 ? h("p", { class: "faint" }, "Nothing is ordered.")
                     : [h("ol", { class: "changes" }, list.map((text) => h("li", {}, text))),
-                        h("div", { class: "actions" }, button("Take all back", clear, { kind: "danger" }))]);
+                        h("div", { class: "actions" }, button("Take all back", clear, { kind: "danger", asks: "POST faults/clear" }))]);
             }
             const clear = () => api.post("faults/clear").then(() => show([]), toastError);
             async function add(event) {
@@ -82,11 +83,11 @@ export default {
                     put(wrong, problem(error));
                 }
             }
-            commands.ofPage = [{ title: "Take all faults back", hint: "Faults", symbol: "undo-2", run: clear }];
+            commands.ofPage = [{ title: "Take all faults back", hint: "Faults", symbol: "undo-2", asks: "POST faults/clear", run: clear }];
             adapt();
             show(first);
             return h("div", { class: "grid-2" },
-                card("Order a fault", h("form", { class: "form", onsubmit: add }, h("div", { class: "form-row" }, shown.fault, shown.request),
+                may("POST faults") && card("Order a fault", h("form", { class: "form", onsubmit: add }, h("div", { class: "form-row" }, shown.fault, shown.request),
                     h("div", { class: "form-row" }, shown.count, shown.retryAfter, shown.seconds),
                     h("div", { class: "form-row" }, shown.user, shown.zone), shown.records, line, wrong,
                     h("div", { class: "actions" }, button("Order it", undefined, { kind: "main", type: "submit", symbol: "zap" })))),

@@ -3,7 +3,7 @@
 import { api } from "../api.js";
 import { h, icon, put } from "../dom.js";
 import { href } from "../router.js";
-import { dialog, readContainers, toast, toastError } from "../shell.js";
+import { dialog, firstPage, readContainers, toast, toastError } from "../shell.js";
 import { store } from "../store.js";
 import { badge, button, bytes, card, code, field, header, id, number, pairs, plural, problem, select, tabbed, time } from "../ui.js";
 
@@ -23,7 +23,8 @@ export default {
             readContainers(), api.get("server", {}, { signal: route.signal }),
                 api.get("telemetry", { last: "day", by: "container" }, { signal: route.signal }).catch(() => ({ lines: [] }))]);
         store.server.set(server);
-        const newContainer = button("New container", create, { symbol: "plus", kind: containers.length ? "" : "main" });
+        const newContainer = button("New container", create, { symbol: "plus", kind: containers.length ? "" : "main",
+            asks: "POST containers" });
         if (containers.length === 0) {
             const example = "iCloud.com.example.Notes";
             put(view, header("Welcome to Nacre",
@@ -38,14 +39,14 @@ export default {
         put(view, header("Home", { sub: "Containers, and their requests of the last 24 hours.", actions: [newContainer] }),
             strangers.map((line) => h("div", { class: "note" }, icon("triangle-alert"),
                 h("span", { class: "grow" }, h("strong", {}, line.container), ` was asked for ${plural(line.requests, "time")}, and is not here.`),
-                button("Make it", () => make(line.container).catch(toastError), { kind: "main" }))),
+                button("Make it", () => make(line.container).catch(toastError), { kind: "main", asks: "POST containers" }))),
             h("div", { class: "containers" }, containers.map((container) => h("section", { class: "card container" },
                 h("div", { class: "row" }, icon("box"), h("h2", { class: "grow" }, container.name),
                     h("span", { class: "faint" }, "made ", time(container.created))),
                 h("div", { class: "places" }, ["development", "production"].map((environment) => {
                     const place = { container: container.name, environment };
                     const line = lineOf(container.name, environment);
-                    return h("a", { class: `place ${environment}`, href: href("records", {}, place) },
+                    return h("a", { class: `place ${environment}`, href: href(firstPage(), {}, place) },
                         h("span", { class: "row" }, badge(environment === "production" ? "Production" : "Development",
                         environment === "production" ? "production" : "accent")),
                         line ? [h("strong", {}, plural(line.requests, "request")),

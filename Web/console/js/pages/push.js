@@ -43,11 +43,11 @@ export default {
                     return card(title, key
                         ? [pairs([["Key ID", h("span", { class: "mono" }, key.keyID)], ["Team ID", h("span", { class: "mono" }, key.teamID)],
                             ["Bundle ID", key.topic], ["Since", time(key.created)]]),
-                            h("div", { class: "actions" }, button("Replace", () => set(environment, key)),
-                                button("Take away", () => remove(key), { kind: "danger" }))]
+                            h("div", { class: "actions" }, button("Replace", () => set(environment, key), { asks: "POST push/apns/set" }),
+                                button("Take away", () => remove(key), { kind: "danger", asks: "POST push/apns/remove" }))]
                         : [h("p", { class: "soft" },
                             "No key: Apple's service is not asked. Devices that listen, poll or use a browser's push service are told all the same."),
-                            h("div", { class: "actions" }, button("Give a key", () => set(environment)))]);
+                            h("div", { class: "actions" }, button("Give a key", () => set(environment), { asks: "POST push/apns/set" }))]);
                 })),
                 card("Notifications of the last day, in this environment",
                     table({ label: "Notifications", rows: deliveries, key: (line) => line.operation + line.database,

@@ -89,8 +89,8 @@ export default {
                     names: [["userRate", "Each user"], ["containerRate", "All callers together"]], now: rates,
                     isOwn: { userRate: rates.isUserRateOwn, containerRate: rates.isContainerRateOwn } }),
             ];
-            commands.ofPage = [{ title: "Change quotas", hint: "Quotas", symbol: "gauge", run: setQuotas },
-                { title: "Change rates", hint: "Quotas", symbol: "gauge", run: setRates }];
+            commands.ofPage = [{ title: "Change quotas", hint: "Quotas", symbol: "gauge", asks: "POST quotas/change", run: setQuotas },
+                { title: "Change rates", hint: "Quotas", symbol: "gauge", asks: "POST rates/change", run: setRates }];
             draw();
             return [
                 h("div", { class: "grid-2" },
@@ -98,11 +98,11 @@ export default {
                         ofPublic.limit ? h("span", { class: "faint" }, `of ${bytes(ofPublic.limit)}`) : ""), bar(ofPublic.bytes, ofPublic.limit)),
                     card("Quotas", pairs([["Each private database", h("span", { class: "row" }, quota(quotas.userBytes), own(quotas.isUserBytesOwn))],
                         ["The public database", h("span", { class: "row" }, quota(quotas.publicBytes), own(quotas.isPublicBytesOwn))]]),
-                        h("div", { class: "actions" }, button("Change quotas", setQuotas))),
+                        h("div", { class: "actions" }, button("Change quotas", setQuotas, { asks: "POST quotas/change" }))),
                     card("Rates, in both environments",
                         pairs([["Each user", h("span", { class: "row" }, rate(rates.userRate), own(rates.isUserRateOwn))],
                             ["All callers together", h("span", { class: "row" }, rate(rates.containerRate), own(rates.isContainerRateOwn))]]),
-                            h("div", { class: "actions" }, button("Change rates", setRates)))),
+                            h("div", { class: "actions" }, button("Change rates", setRates, { asks: "POST rates/change" })))),
                 h("div", { class: "toolbar" }, find), one instanceof Error && h("p", { class: "note" }, one.reason ?? one.message), told,
                 code(["usage", "quota show"].map((verb) => `nacre ${verb} --container ${container} --environment ${environment}\n`).join("")
                     + `nacre rate show --container ${container}`, { language: "Shell" }),

@@ -135,7 +135,7 @@ function browse(view, route, { schema, types }) {
                 h("label", { class: "picker" }, h("span", {}, "Type"),
                     select(types.map((type) => type.name), now.type, (type) => change({ type, sort: "", columns: "", predicate: "" }))),
                 h("span", { class: "grow" }),
-                button("New record", () => panelOf({ isNew: true }), { symbol: "plus", kind: "lead" }),
+                button("New record", () => panelOf({ isNew: true }), { symbol: "plus", kind: "lead", asks: "POST records/modify" }),
                 menu("Columns", "columns-3", columnsMenu), menu("Queries", "history", queriesMenu),
                 menu("Export", "download", exportMenu), button("Code", () => showCode(), { symbol: "code" })),
             h("form", { class: "toolbar", onsubmit: (event) => { event.preventDefault(); if (check()) change({ predicate: input.value.trim() }); } },
@@ -534,7 +534,7 @@ function browse(view, route, { schema, types }) {
             chosen > 0 ? h("div", { class: "row" }, h("strong", {}, `${number(chosen)} selected`),
                 button("Copy names", (event) => copy([...list.selection].map((key) => key.split("\n")[1]).join("\n"), event.currentTarget),
                     { symbol: "copy", kind: "quiet" }),
-                button("Delete", () => removeSelected(), { symbol: "trash-2", kind: "danger" }),
+                button("Delete", () => removeSelected(), { symbol: "trash-2", kind: "danger", asks: "POST records/modify" }),
                     button("Clear", () => list.clearSelection(), { kind: "quiet" }))
                 : h("span", {}, rows.length ? `${number(rows.length)} ${marker ? "and more" : rows.length === 1 ? "record" : "records"}` : ""),
             marker && button("Load all", () => all(), { kind: "quiet" }),

@@ -39,9 +39,10 @@ export default {
             : [held.holders.length === 0 ? h("p", { class: "soft" }, "Nobody yet.")
                 : h("ul", { class: "lines" }, held.holders.map((holder) => h("li", {}, id(holder.user, 30), h("span", { class: "grow" }),
                 holder.roles.map((role) => h("span", { class: "row tight" }, badge(role, "accent"),
-                iconButton("x", `Take ${role} from ${holder.user}`, () => revoke(holder, role))))))),
+                iconButton("x", `Take ${role} from ${holder.user}`, () => revoke(holder, role),
+                    { asks: "POST roles/revoke" })))))),
                 held.next && h("p", { class: "soft" }, "More have roles than this page lists."),
-                    h("div", {}, button("Give a role", assign, { symbol: "user-plus" }))])));
+                    h("div", {}, button("Give a role", assign, { symbol: "user-plus", asks: "POST roles/assign" }))])));
 
         async function assign() {
             const isDone = await dialog("Give a role", (close) => {

@@ -7,7 +7,7 @@ import { h, icon, put, svg } from "../dom.js";
 import { here } from "../router.js";
 import { dialog, toast, toastError } from "../shell.js";
 import { firstRecord } from "../snippets.js";
-import { store } from "../store.js";
+import { may, store } from "../store.js";
 import { badge, button, card, empty, field, header, linkButton, number, plural, problem, select, skeleton, table, time } from "../ui.js";
 import { request } from "../predicate.js";
 
@@ -45,7 +45,7 @@ export default {
         put(view, header("Types and indexes", {
             sub: `Version ${schema.version}. ${route.isProduction ? "Production takes what a deployment brings, and no other change." : "An app's first save makes types and fields here; production gets them by a deployment."}`,
             actions: [views, linkButton("Schema file", here("ckdb"), { symbol: "file-code" }),
-                !route.isProduction && button("Add a field", () => addField(), { symbol: "plus", kind: "main" })],
+                !route.isProduction && button("Add a field", () => addField(), { symbol: "plus", kind: "main", asks: "POST schema/indexes" })],
         }), body);
 
         function draw({ query: asked }) {
@@ -99,7 +99,7 @@ export default {
 
         function toggle(type, one, option) {
             const isOn = one.options.includes(option);
-            return h("button", { type: "button", class: "toggle", "aria-pressed": String(isOn), disabled: route.isProduction,
+            return h("button", { type: "button", class: "toggle", "aria-pressed": String(isOn), disabled: route.isProduction || !may("POST schema/indexes"),
                 title: route.isProduction ? "Indexes of production come by a deployment" : isOn ? `Take the index away`
                 : `Let apps ask by ${one.name}`, onclick: async (event) => {
                 event.currentTarget.disabled = true;

@@ -3,6 +3,7 @@
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
 import { toastError, toast } from "../shell.js";
+import { may } from "../store.js";
 import { button, card, code, field, header, pairs, problem, select } from "../ui.js";
 
 /// The Base64 of a file's bytes.
@@ -54,13 +55,13 @@ export default {
             }
         }
         const choice = select([["native", "The framework alone"], ["all", "All clients"]], "native", (value) => api.post("containers/change",
-            { name: container, justInTime: value }).then(() => toast("Changed", { tone: "good" }), toastError));
+            { name: container, justInTime: value }).then(() => toast("Changed", { tone: "good" }), toastError), { disabled: !may("POST containers/change") });
         const [line] = (await api.get("containers", { name: container }, { signal: route.signal })).containers;
         choice.value = line.justInTime;
         show(line.sharing);
         draw();
         put(view, header("Container settings", { sub: "For both environments." }), h("div", { class: "grid-2" },
-            card("Pages of shares", h("form", { class: "form", onsubmit: save }, field("Name of the app", fields.appName),
+            card("Pages of shares", h("form", { class: "form", onsubmit: save, hidden: !may("POST containers/sharing") }, field("Name of the app", fields.appName),
                 field("URL that opens a share in the app", fields.app, { hint: "https, or a scheme of the app's own, such as notes://share." }),
                 field("Page about the app", fields.fallback, { hint: "For people without it." }),
                 field("A browser that opens a share", fields.redirects), field("Icon, a PNG", fields.icon),

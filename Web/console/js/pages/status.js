@@ -47,7 +47,7 @@ export default {
                             : "being counted"],
                         ["Containers", number(store.containers.get().length)],
                         ["Mail", mail && (mail.from ? h("span", { class: "row" }, `from ${mail.from}`,
-                            button("Send a test mail", tryMail, { kind: "quiet small" })) : "none is sent")],
+                            button("Send a test mail", tryMail, { kind: "quiet small", asks: "POST mail/test" })) : "none is sent")],
                         ["Last backup by hand", backup.state === "done" ? time(backup.backup.time) : backup.state === "none" ? "none since the start"
                             : backup.state]])),
                     card("Figures", pairs(alerts.map((rule) => [kinds[rule.kind]?.[0] ?? rule.kind,

@@ -49,7 +49,7 @@ function check({ title, text, ways, counts, columns, signal }) {
         }
     }
     return card(title, h("p", { class: "soft" }, text),
-        h("div", { class: "actions" }, ways.map((way) => button(way.title, () => run(way), { kind: way.isDanger ? "danger" : "" }))), place);
+        h("div", { class: "actions" }, ways.map((way) => button(way.title, () => run(way), { kind: way.isDanger ? "danger" : "", asks: way.asks }))), place);
 }
 
 const where = (one) => [one.database || "no database", one.zone, one.record, one.field].filter(Boolean).join(" · ");
@@ -94,17 +94,17 @@ export default {
             check({
                 title: "Records and indexes", text: "Reads every row and compares it with what its indexes say. Requests go on meanwhile.",
                 counts: ["rows"], signal: route.signal,
-                ways: [{ title: "Check", run: (after, signal) => api.post("check", { repairs: false, removesLost: false, after }, { signal }) },
-                    { title: "Check and repair", isDanger: true, warning: "What a repair mends is mended. Make a backup first.",
+                ways: [{ title: "Check", asks: "POST check", run: (after, signal) => api.post("check", { repairs: false, removesLost: false, after }, { signal }) },
+                    { title: "Check and repair", asks: "POST check", isDanger: true, warning: "What a repair mends is mended. Make a backup first.",
                         run: (after, signal) => api.post("check", { repairs: true, removesLost: false, after }, { signal }) }],
                 columns: [outcome, { title: "What", key: "what" }, { title: "Where", class: "mono", render: where }],
             }),
             check({
                 title: "Files of assets", text: "Reads every chunk and compares it with what was sent; collecting removes chunks that no asset has.",
                 counts: ["assets", "chunks", "bytes"], signal: route.signal,
-                ways: [{ title: "Verify", run: (after, signal) => api.post("assets/verify", { after }, { signal }) },
-                    { title: "Find orphans", run: (after, signal) => api.post("assets/collect", { isDryRun: true, after }, { signal }) },
-                    { title: "Remove orphans", isDanger: true, warning: "Chunks that no asset has are removed.",
+                ways: [{ title: "Verify", asks: "POST assets/verify", run: (after, signal) => api.post("assets/verify", { after }, { signal }) },
+                    { title: "Find orphans", asks: "POST assets/collect", run: (after, signal) => api.post("assets/collect", { isDryRun: true, after }, { signal }) },
+                    { title: "Remove orphans", asks: "POST assets/collect", isDanger: true, warning: "Chunks that no asset has are removed.",
                         run: (after, signal) => api.post("assets/collect", { isDryRun: false, after }, { signal }) }],
                 columns: [outcome, { title: "Where", class: "mono", render: where },
                     { title: "Size", class: "number", render: (one) => bytes(one.bytes) }],

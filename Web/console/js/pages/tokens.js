@@ -86,10 +86,10 @@ export default {
         const body = h("div", { class: "stack" });
         const create = (kind) => async () => (await creating[kind](route.place)) && read();
         commands.ofPage = Object.entries(kinds).map(([kind, [title]]) => ({ title: `New ${title}`, hint: "Tokens", symbol: "key-round",
-            run: create(kind) }));
+            asks: "POST tokens", run: create(kind) }));
         put(view, header("Tokens and keys", { sub: "With these, apps, servers and scripts say who they are.",
             actions: Object.entries(kinds).map(([kind, [title]]) => button(`New ${title}`, create(kind),
-                { kind: kind === "api" ? "main" : "", symbol: "plus" })) }), body);
+                { kind: kind === "api" ? "main" : "", symbol: "plus", asks: "POST tokens" })) }), body);
 
         async function rotate(token) {
             const made = await form({
@@ -124,7 +124,7 @@ export default {
             if (rows.length === 0) return empty("No tokens in this environment",
                 "A web page needs an API token, and a server of yours a server key. Apps with the framework on a device need an API token, too.",
                 [["Shell", `nacre token create --container ${container} --environment ${environment} --kind api`]],
-                [button("New API token", create("api"), { kind: "main" })]);
+                [button("New API token", create("api"), { kind: "main", asks: "POST tokens" })]);
             return [table({ label: "Tokens and keys", rows, key: (token) => token.id, columns: [
                 { title: "Name", render: (token) => [token.name || h("span", { class: "faint" }, "no name"),
                     token.isAdministrator && [" ", badge("administrator", "warn")]] },
@@ -137,8 +137,9 @@ export default {
                 { title: "Ends", render: (token) => (token.ends ? time(token.ends) : "–") },
                 { title: "Action", class: "number nowrap",
                     render: (token) => [token.kind === "api" && !token.ends && button("Replace", () => rotate(token),
-                        { kind: "quiet small", "aria-label": `Replace ${token.name || token.id}` }),
-                        button("End", () => revoke(token), { kind: "quiet small", "aria-label": `End ${token.name || token.id}` })] },
+                        { kind: "quiet small", asks: "POST tokens/rotate", "aria-label": `Replace ${token.name || token.id}` }),
+                        button("End", () => revoke(token),
+                            { kind: "quiet small", asks: "POST tokens/revoke", "aria-label": `End ${token.name || token.id}` })] },
             ] }), code(`nacre token list --container ${container}`, { language: "Shell" })];
         });
         await read();

@@ -6,7 +6,7 @@ import { form, given, shownOnce } from "../forms.js";
 import { go, href } from "../router.js";
 import { ask, commands, dialog, toast, toastError } from "../shell.js";
 import { shell } from "../snippets.js";
-import { store } from "../store.js";
+import { may, store } from "../store.js";
 import { absolute, badge, button, card, code, empty, field, header, id, load, number, pairs, plural, select, tabbed, table, time } from "../ui.js";
 
 /// The states of an account, as an app sees them.
@@ -43,7 +43,7 @@ async function list(view, route) {
     let users = [];
     let isWhole = true;
     put(view, header("Users", { sub: "Accounts of this server. Each has a user record in every container that its user has opened.",
-        actions: [button("New account", create, { kind: "main", symbol: "user-plus" })] }),
+        actions: [button("New account", create, { kind: "main", symbol: "user-plus", asks: "POST users" })] }),
         h("div", { class: "toolbar" }, filter), body);
     function draw(text) {
         route.replace({ q: text });
@@ -62,7 +62,7 @@ async function list(view, route) {
         [users, isWhole] = [found.list, found.isWhole];
         if (users.length === 0) return empty("No accounts yet",
             "An account is what a user signs in with. Users make their own where the server runs with --open-sign-up.",
-            [["Shell", "nacre user create ada@example.com"]], [button("New account", create, { symbol: "user-plus" })]);
+            [["Shell", "nacre user create ada@example.com"]], [button("New account", create, { symbol: "user-plus", asks: "POST users" })]);
         queueMicrotask(() => draw(filter.value));
         return [];
     });
@@ -163,13 +163,13 @@ function signIns(sessions, does) {
         text: `${plural(sessions.length, "session or device", "sessions and devices")} must sign in again.`, confirm: "Sign out", isDanger: true }))
         && does.end();
     return card(null, h("div", { class: "page-header" }, h("h2", {}, "Sessions and devices"),
-        sessions.length > 1 && button("Sign out everywhere", endAll, { kind: "danger" })),
+        sessions.length > 1 && button("Sign out everywhere", endAll, { kind: "danger", asks: "POST sessions/revoke" })),
         table({ label: "Sessions and devices", rows: sessions, key: (one) => one.id, empty: h("p", { class: "faint" }, "Signed in nowhere."),
             columns: [{ title: "Device", render: (one) => one.device ?? badge("on the web") },
                 { title: "Containers", render: (one) => one.containers.join(", ") }, { title: "Environment", render: (one) => one.environment },
                 { title: "Since", render: (one) => time(one.created) },
                 { title: "Action", class: "number", render: (one) => button("Sign out", () => does.end(one),
-                    { kind: "quiet small", "aria-label": `Sign out ${one.device ?? "the session on the web"}` }) }] }));
+                    { kind: "quiet small", asks: "POST sessions/revoke", "aria-label": `Sign out ${one.device ?? "the session on the web"}` }) }] }));
 }
 
 async function details(view, route) {
@@ -185,19 +185,20 @@ async function details(view, route) {
             const [, meaning] = states[user.state] ?? ["", ""];
             return [
                 header(user.email, { sub: [user.givenName, user.familyName].filter(Boolean).join(" "),
-                    actions: [button("Act as this user", does.act, { symbol: "user" }),
-                        button("Code for a new password", does.password, { symbol: "key-round" }),
-                        button("Delete", does.remove, { kind: "danger", symbol: "trash-2" })] }),
+                    actions: [button("Act as this user", does.act, { symbol: "user", asks: "POST users/sign-in" }),
+                        button("Code for a new password", does.password, { symbol: "key-round", asks: "POST users/reset-password" }),
+                        button("Delete", does.remove, { kind: "danger", symbol: "trash-2", asks: "POST users/delete" })] }),
                 h("div", { class: "grid-2" },
                     card("Account", pairs([["ID", id(user.id, 40)],
                         ["Name", h("span", { class: "row" }, [user.givenName, user.familyName].filter(Boolean).join(" ") || "none",
-                            button("Change", does.name, { kind: "quiet small", "aria-label": "Change the name" }))],
+                            button("Change", does.name, { kind: "quiet small", asks: "POST users/change-name", "aria-label": "Change the name" }))],
                         ["Address", h("span", { class: "row" }, user.email,
                             user.isEmailVerified ? badge("verified", "good") : [badge("not verified", "warn"),
-                                button("Vouch for it", does.verify, { kind: "quiet small" })],
-                                button("Change", does.email, { kind: "quiet small", "aria-label": "Change the address" }))],
+                                button("Vouch for it", does.verify, { kind: "quiet small", asks: "POST users/change-email" })],
+                                button("Change", does.email, { kind: "quiet small", asks: "POST users/change-email", "aria-label": "Change the address" }))],
                         ["Phone", user.phone], ["Made", time(user.created, { isAbsolute: true })]])),
-                    card("State", field("What apps see", select(Object.entries(states).map(([key, [title]]) => [key, title]), user.state, does.state),
+                    card("State", field("What apps see", select(Object.entries(states).map(([key, [title]]) => [key, title]), user.state, does.state,
+                        { disabled: !may("POST users/state") }),
                         { hint: meaning }),
                         user.state !== "available" && h("p", { class: "note" },
                             "Sessions and devices keep their tokens, and work again once the account is available."))),
@@ -216,7 +217,7 @@ async function details(view, route) {
                         { title: "Last used", render: (one) => (one.used ? time(one.used) : "never") },
                         { title: "Action", class: "number",
                             render: (one) => button("Remove", () => does.passkey(one),
-                                { kind: "quiet small", "aria-label": `Remove ${one.name}` }) }] })),
+                                { kind: "quiet small", asks: "POST users/passkeys/remove", "aria-label": `Remove ${one.name}` }) }] })),
                 card("In a terminal", code(`nacre user show ${shell(user.email)}\nnacre session list ${shell(user.email)}`, { language: "Shell" })),
             ];
         });

@@ -90,7 +90,7 @@ export default {
         const read = () => load(body, () => api.get("webhooks", place, { signal: route.signal }), ({ webhooks }) => (webhooks.length === 0
             ? empty("No webhooks", "A webhook tells a server of yours of changes in the public database, and, if you say so, in private ones.",
             [["Shell", `nacre webhook create --container ${container} --environment ${environment} \\\n    --url https://hooks.example.com/notes`]],
-            [button("New webhook", create, { kind: "main" })])
+            [button("New webhook", create, { kind: "main", asks: "POST webhooks" })])
             : [table({ label: "Webhooks", rows: webhooks, key: (hook) => hook.id, onopen: open, columns: [
                 { title: "State", render: (hook) => badge(hook.state, tones[hook.state]) }, { title: "URL", render: (hook) => hook.url },
                 { title: "Told of", render: (hook) => [hook.recordType ?? "all types", hook.zone && ` in ${hook.zone}`,
@@ -101,11 +101,12 @@ export default {
                 { title: "Action", class: "number nowrap",
                     render: (hook) => [hook.state === "parked" && button("Resume", () => resume(hook), { kind: "quiet small" }),
                         button("Test", () => tell(hook), { kind: "quiet small", "aria-label": `Test ${hook.url}` }),
-                        button("Delete", () => remove(hook), { kind: "quiet small", "aria-label": `Delete ${hook.url}` })] },
+                        button("Delete", () => remove(hook), { kind: "quiet small", asks: "POST webhooks/delete", "aria-label": `Delete ${hook.url}` })] },
             ] }), code(`nacre webhook list --container ${container} --environment ${environment}`, { language: "Shell" })]));
         commands.ofPage = [{ title: "New webhook", hint: "Webhooks", symbol: "plus", run: create }];
         put(view, header("Webhooks",
-            { sub: "Servers of yours that are told of changes.", actions: [button("New webhook", create, { kind: "main", symbol: "plus" })] }), body);
+            { sub: "Servers of yours that are told of changes.", actions: [button("New webhook", create,
+                { kind: "main", symbol: "plus", asks: "POST webhooks" })] }), body);
         await read();
         return null;
     },

@@ -55,7 +55,7 @@ export default {
                         { title: "Do", render: (zone) => h("span", { class: "row" },
                             h("a", { href: here("records", { db, user: query.user, ...named(zone, isShared) }) }, "Records"),
                             !isShared && zone.zoneID.zoneType !== "DEFAULT_ZONE" && iconButton("trash-2", `Purge ${zone.zoneID.zoneName}`,
-                                () => purge(query.user, zone.zoneID.zoneName))) }],
+                                () => purge(query.user, zone.zoneID.zoneName), { asks: "POST zones/purge" })) }],
                 }));
                 else put(list, purgeForm(query.user));
             }
@@ -68,7 +68,8 @@ export default {
             return card("A zone", h("form", { class: "form-row", onsubmit: (event) => { event.preventDefault();
                 route.go({ user, zone: zone.value.trim() }); } }, field("Zone", zone),
                 h("a", { class: "button", href: here("records", { db: "private", user }) }, icon("table-2"), h("span", {}, "Records of all zones")),
-                button("Purge", () => zone.value.trim() && purge(user, zone.value.trim()), { kind: "danger", symbol: "trash-2" })));
+                button("Purge", () => zone.value.trim() && purge(user, zone.value.trim()),
+                    { kind: "danger", symbol: "trash-2", asks: "POST zones/purge" })));
         }
 
         async function purge(user, zone) {
