@@ -159,7 +159,7 @@ def check_requests(console):
     console.open("logs", code="NOT_FOUND")
     page.locator("tbody tr").first.focus()
     page.keyboard.press("Enter")
-    page.wait_for_selector("main .problem")
+    page.wait_for_selector("main .trace")
     text = page.locator("main").inner_text()
     expect("Record not found" in text and "nacre why" in text and "in the store" in text, "the page of the request does not say why")
     expect("no-such-record" not in text, "the page shows the name of a record")

@@ -24,7 +24,7 @@ const keyOf = (record) => `${record.zoneID?.zoneName ?? ""}\n${record.recordName
 
 const systemColumns = [
     { name: "___recordID", title: "Record name", width: 170, render: (record) => h("span", { class: "mono" }, record.recordName) },
-    { name: "zone", title: "Zone", width: 110, render: (record) => record.zoneID?.zoneName ?? "" },
+    { name: "zone", title: "Zone", width: 124, render: (record) => record.zoneID?.zoneName ?? "" },
     { name: "___modTime", title: "Modified", width: 112, render: (record) => time(record.modified?.timestamp) },
     { name: "___createTime", title: "Created", width: 112, render: (record) => time(record.created?.timestamp) },
     { name: "tag", title: "Change tag", width: 110, render: (record) => record.recordChangeTag },
@@ -137,7 +137,7 @@ function browse(view, route, { schema, types }) {
                 h("span", { class: "grow" }),
                 button("New record", () => panelOf({ isNew: true }), { symbol: "plus", kind: "lead", asks: "POST records/modify" }),
                 menu("Columns", "columns-3", columnsMenu), menu("Queries", "history", queriesMenu),
-                menu("Export", "download", exportMenu), button("Code", () => showCode(), { symbol: "code" })),
+                menu("Export", "download", exportMenu), button("Code", () => showCode(), { symbol: "code", title: "Code" })),
             h("form", { class: "toolbar", onsubmit: (event) => { event.preventDefault(); if (check()) change({ predicate: input.value.trim() }); } },
                 h("div", { class: "predicate-place" }, icon("list-filter"), input, fault),
                 button("Builder", (event) => { isBuilding = !isBuilding;
@@ -177,7 +177,7 @@ function browse(view, route, { schema, types }) {
             const box = opener.getBoundingClientRect();
             popover.style.top = `${box.bottom + 4}px`;
             popover.style.right = `${Math.max(8, innerWidth - box.right)}px`;
-        }, { symbol, popovertarget: popover.id });
+        }, { symbol, title, popovertarget: popover.id });
         return [opener, popover];
     }
 
@@ -212,7 +212,7 @@ function browse(view, route, { schema, types }) {
             const canSort = Boolean(definition) && !definition.isList && !definition.isEncrypted && !["ASSET", "BYTES"].includes(definition.type);
             if (system) return { ...system, canSort };
             const isNumber = !definition?.isList && ["INT64", "DOUBLE"].includes(definition?.type);
-            return { name, title: name, width: isNumber ? 80 : definition?.type === "TIMESTAMP" ? 158 : 120,
+            return { name, title: name, width: isNumber ? 80 : definition?.type === "TIMESTAMP" ? 178 : 120,
                 share: definition?.type === "STRING" ? 2 : 1, canSort, class: isNumber ? "number" : "", render: (record) => {
                 const held = record.fields?.[name];
                 return held?.isEncrypted ? h("span", { class: "faint" }, icon("lock"), " sealed") : text(held);

@@ -37,8 +37,10 @@ export default {
     async render(view, route) {
         const uuid = route.rest[0] ?? "";
         const body = h("div", { class: "stack" });
-        put(view, header("Request", { sub: id(uuid, 40), actions: [linkButton("All requests", here("logs"), { symbol: "list" })] }), body);
-        await load(body, () => api.get("requests", { request: uuid, limit: 1 }, { signal: route.signal }), ({ requests: [line] }) => {
+        put(view, header("Request", { sub: uuid && id(uuid, 40), actions: [linkButton("All requests", here("logs"), { symbol: "list" })] }), body);
+        // Without an ID the server would answer the newest request.
+        const ask = () => (uuid ? api.get("requests", { request: uuid, limit: 1 }, { signal: route.signal }) : { requests: [] });
+        await load(body, ask, ({ requests: [line] }) => {
             if (!line) return h("div", { class: "empty" }, h("h2", {}, "No such request"),
                 h("p", {}, "The log keeps requests for some days. The ID is X-Apple-Request-UUID of an answer, and uuid of an error."));
             return [

@@ -82,7 +82,7 @@ export default {
 
         function tester() {
             const { query } = route;
-            const [emails, user] = userInput({ value: query.user ?? "", placeholder: "nobody: not signed in" }, { signal: route.signal });
+            const [emails, user] = userInput({ value: query.user ?? "", placeholder: "not signed in" }, { signal: route.signal });
             const operation = select(OPERATIONS.map((one) => [one, one.toLowerCase()]), query.operation ?? "WRITE", () => draw());
             const record = h("input", { type: "text", value: query.record ?? "", placeholder: "record name", class: "mono",
                 spellcheck: "false", autocomplete: "off" });

@@ -35,7 +35,7 @@ function tiles({ total, before }) {
         tile("Median", latency(total.p50), (line) => line.p50, true),
         tile("95 %", latency(total.p95), (line) => line.p95, true),
         tile("99 %", latency(total.p99), (line) => line.p99, true),
-        tile("Users", /^\d+$/.test(total.users) ? number(total.users) : total.users,
+        tile("Users", /^\d+$/.test(total.users) ? number(total.users) : total.users?.replace("fewer than", "<"),
             (line) => (/^\d+$/.test(line.users) ? Number(line.users) : undefined)),
         tile("Sent", bytes(total.bytesOut), (line) => line.bytesOut),
         total.storedBytes !== undefined && tile("Stored", bytes(total.storedBytes), (line) => line.storedBytes));
