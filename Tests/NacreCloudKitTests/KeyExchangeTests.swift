@@ -287,7 +287,7 @@ struct KeyExchangeTests {
         _ = try await KeyDevice(forger, in: folder, "forger").toSave()
         let forged = await forger.keys
         await cloud.change { $0 = forged }
-        try await expectRefused("without a signed reset", statements: 1)
+        try await expectRefused("signed reset", statements: 1)
     }
 
     @Test func `a scope that ends before what was seen is refused`() async throws {
