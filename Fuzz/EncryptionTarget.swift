@@ -25,7 +25,10 @@ enum EncryptionTarget {
             promise("a key opens nothing that it did not seal", (try? key.open(value, of: record, field: "mood")) == nil)
         }
         if let manifest = check(ScopeManifest.self, bytes) {
-            promise("a chain needs the log of its signer", (try? ScopeChain([manifest], owner: manifest.signer, logs: [:])) == nil)
+            let parts = manifest.parts
+            promise(
+                "a chain needs the log of its signer",
+                (try? ScopeChain([manifest], of: parts.place, root: parts.root, owner: manifest.signer, logs: [:])) == nil)
         }
         if let statement = check(KeyStatement.self, bytes), let log = try? KeyLog(first: statement) {
             promise("a log has the fingerprint of its first statement", log.fingerprint == statement.hash && log.enrolled.count == 1)

@@ -37,7 +37,10 @@ import Testing
 
     struct Sent: Sendable {
         var base = Base.stored
+        var number: UInt64 = 1
         var stamp: UInt64 = 11
+        /// nil: the scope of the stored manifest; otherwise another, with the stamp of the admission, or with none for 0.
+        var movedAt: UInt64?
         var parent = "p"
         var values: [String: UInt8] = ["a": 1, "b": 2]
     }
@@ -60,6 +63,11 @@ import Testing
         Row("no parent with its manifest", parent: .clear, Sent(parent: "")),
         Row("all values gone", cleared: ["a", "b"], Sent(values: [:])),
         Row("a stamp that does not rise", set: ["a": 9], Sent(stamp: 10, values: ["a": 9, "b": 2]), .recordChanged),
+        Row("a number of the scope's manifest that is below", set: ["a": 9], Sent(number: 0, values: ["a": 9, "b": 2]), .recordChanged),
+        Row("a later number of the scope's manifest", set: ["a": 9], Sent(number: 2, values: ["a": 9, "b": 2])),
+        Row("another scope", set: ["a": 9], Sent(movedAt: 0, values: ["a": 9, "b": 2]), .recordChanged),
+        Row("another scope, admitted before", set: ["a": 9], Sent(movedAt: 10, values: ["a": 9, "b": 2]), .recordChanged),
+        Row("another scope, admitted since", set: ["a": 9], Sent(movedAt: 11, values: ["a": 9, "b": 2])),
         Row("another base", set: ["a": 9], Sent(base: .other, values: ["a": 9, "b": 2]), .recordChanged),
         Row("no base in a save of some keys", set: ["a": 9], Sent(base: .none, values: ["a": 9, "b": 2]), .recordChanged),
         Row("no base in a save of all keys", set: ["a": 8, "b": 9], hasAllKeys: true, Sent(base: .none, values: ["a": 8, "b": 9])),
@@ -84,8 +92,8 @@ import Testing
 
     private static let setting = RecordSetting(scope: .private, environment: .development, caller: Caller(.user("_ann"), client: .framework))
 
-    private func keyID(_ version: UInt32 = 1) throws -> KeyID {
-        let scope = try #require(ScopeID([UInt8](repeating: 7, count: 16)))
+    private func keyID(_ version: UInt32 = 1, scope: UInt8 = 7) throws -> KeyID {
+        let scope = try #require(ScopeID([UInt8](repeating: scope, count: 16)))
         return try #require(KeyID(scope: scope, version: version))
     }
 
@@ -95,10 +103,14 @@ import Testing
 
     private func manifest(_ sent: Sent, _ version: UInt32 = 1) throws -> [UInt8] {
         let writer = try #require(DeviceID([UInt8](repeating: 5, count: 16)))
+        let signature = try #require(Signature(Signature.zeros))
+        let admission = sent.movedAt.flatMap { stamp in
+            stamp == 0 ? nil : RecordManifest.Admission(number: 0, stamp: stamp, device: writer, signature: signature)
+        }
         let parts = RecordManifest.Parts(
-            keyID: try keyID(version), stamp: sent.stamp, writer: writer, parent: sent.parent,
-            fields: sent.values.map { .init(name: $0.key, hash: Digest(of: [$0.value])) }, files: [])
-        return RecordManifest(parts: try #require(parts), code: Digest.none, signature: nil).bytes
+            keyID: try keyID(version, scope: sent.movedAt == nil ? 7 : 8), number: sent.number, stamp: sent.stamp, writer: writer,
+            parent: sent.parent, fields: sent.values.map { .init(name: $0.key, hash: Digest(of: [$0.value])) }, files: [], admission: admission)
+        return RecordManifest(parts: try #require(parts), code: Digest.none) { _ in signature }.bytes
     }
 
     private func stored(_ manifest: [UInt8]?, isShared: Bool = false) throws -> StoredRecord {

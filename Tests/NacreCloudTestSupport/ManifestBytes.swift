@@ -19,9 +19,10 @@ package struct ManifestBytes: Sendable {
         let (suite, kind): (UInt8, UInt8) = (1, 2)
         let scope = [UInt8](repeating: 7, count: 16) + number(1, 4)
         let writer = [UInt8](repeating: 5, count: 16)
-        var bytes = [suite, kind] + scope + number(stamp, 8) + writer + text(parent) + number(UInt64(values.count), 2)
+        var bytes = [suite, kind] + scope + number(0, 8) + number(stamp, 8) + writer + text(parent) + number(UInt64(values.count), 2)
         for (name, value) in values.sorted(by: { $0.key < $1.key }) { bytes += text(name) + hash(value) }
-        let (noFiles, code, noSignature) = (number(0, 2), [UInt8](repeating: 0, count: 32), number(0, 2))
-        return bytes + noFiles + code + noSignature
+        let (noFiles, noAdmission) = (number(0, 2), number(0, 2))
+        let (code, signature) = ([UInt8](repeating: 0, count: 32), [UInt8](repeating: 0, count: 64))
+        return bytes + noFiles + noAdmission + code + signature
     }
 }

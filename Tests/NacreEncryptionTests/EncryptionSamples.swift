@@ -37,8 +37,11 @@ struct SampleAccount {
     let recovery: SampleKeys
     var statements: [KeyStatement]
 
-    init(_ user: String, keys: String? = nil, follows reset: Digest = .none) throws {
-        let name = try #require(AccountName(container: "iCloud.com.example.notes", environment: "development", user: user))
+    init(
+        _ user: String, keys: String? = nil, container: String = "iCloud.com.example.notes", environment: String = "development",
+        follows reset: Digest = .none
+    ) throws {
+        let name = try #require(AccountName(container: container, environment: environment, user: user))
         let keys = keys ?? user
         first = try SampleKeys("\(keys)'s first device")
         recovery = try SampleKeys("\(keys)'s recovery key")
@@ -94,12 +97,12 @@ struct SampleScope {
     let place: Place
     var manifests: [ScopeManifest] = []
 
-    init(owner: SampleAccount, zone: String = "Diary") throws {
+    init(owner: SampleAccount, zone: String = "Diary", root: String = "") throws {
         self.owner = owner
-        id = try #require(ScopeID(Array(sampleBytes("\(zone)'s scope").prefix(16))))
+        id = try #require(ScopeID(Array(sampleBytes("\(zone)\(root)'s scope").prefix(16))))
         place = try #require(Place(owner: owner.name, zone: zone))
         let parts = ScopeManifest.Parts(
-            place: place, scope: id, root: "", number: 0, stamp: 1_000, before: .none, version: 1, oldest: 1, keyProofs: [sampleDigest("key 1")],
+            place: place, scope: id, root: root, number: 0, stamp: 1_000, before: .none, version: 1, oldest: 1, keyProofs: [sampleDigest("key 1")],
             participants: [Self.participant(owner, .readWrite, .owner)], linkPermission: .none)
         manifests = [try signed(parts)]
     }
@@ -129,7 +132,8 @@ struct SampleScope {
     func chain(with next: ScopeManifest? = nil, _ others: SampleAccount...) throws -> ScopeChain {
         var logs = [owner.fingerprint: try owner.log]
         for other in others { logs[other.fingerprint] = try other.log }
-        return try ScopeChain(manifests + (next.map { [$0] } ?? []), owner: owner.fingerprint, logs: logs)
+        return try ScopeChain(
+            manifests + (next.map { [$0] } ?? []), of: place, root: manifests[0].parts.root, owner: owner.fingerprint, logs: logs)
     }
 }
 

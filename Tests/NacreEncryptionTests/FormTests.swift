@@ -60,19 +60,26 @@ struct SampleForm: CustomTestStringConvertible {
             + [
                 SampleForm(manifest) { $0.isSigned(by: verifier) }, SampleForm(head) { $0.isSigned(by: verifier) },
                 SampleForm(try recordManifest(keyID, by: ada.first)) { $0.isSigned(by: verifier) },
-                SampleForm(try recordManifest(keyID, by: nil)),
+                SampleForm(
+                    try recordManifest(keyID, by: ada.first, admission: .init(number: 0, stamp: 7, device: device, signature: manifest.signature))
+                ) {
+                    $0.isSigned(by: verifier)
+                },
                 SampleForm(commitment), SampleForm(answer), SampleForm(opening),
             ]
     }
 
-    static func recordManifest(_ keyID: KeyID, by writer: SampleKeys?, stamp: UInt64 = 7) throws -> RecordManifest {
+    /// Returns a record's manifest by a writer, nobody in particular if it is nil.
+    static func recordManifest(
+        _ keyID: KeyID, by writer: SampleKeys?, number: UInt64 = 0, stamp: UInt64 = 7, admission: RecordManifest.Admission? = nil
+    ) throws -> RecordManifest {
+        let writer = try writer ?? SampleKeys("nobody")
         let parts = try #require(
             RecordManifest.Parts(
-                keyID: keyID, stamp: stamp, writer: try (writer ?? SampleKeys("nobody")).id, parent: "chapter",
+                keyID: keyID, number: number, stamp: stamp, writer: try writer.id, parent: "chapter",
                 fields: [.init(name: "mood", hash: sampleDigest("mood")), .init(name: "diagnosis", hash: sampleDigest("diagnosis"))],
-                files: [.init(name: "scans", roots: [sampleDigest("scan 1"), sampleDigest("scan 2")])]))
-        let code = sampleDigest("code")
-        return RecordManifest(parts: parts, code: code, signature: try writer?.sign(RecordManifest.signedBytes(parts: parts, code: code)))
+                files: [.init(name: "scans", roots: [sampleDigest("scan 1"), sampleDigest("scan 2")])], admission: admission))
+        return try RecordManifest(parts: parts, code: sampleDigest("code"), sign: writer.sign)
     }
 }
 
@@ -120,7 +127,7 @@ struct FormTests {
 
     @Test func `a length that the bytes do not have is refused before anything is made`() throws {
         let keyID = try #require(KeyID(scope: SampleScope(owner: SampleAccount("_ada")).id, version: 1))
-        let head = [1, 2] + keyID.bytes + [UInt8](repeating: 0, count: 8 + 16)
+        let head = [1, 2] + keyID.bytes + [UInt8](repeating: 0, count: 8 + 8 + 16)
         #expect(throws: FormFault.truncated) { try RecordManifest(head + [0, 0] + [0xff, 0xff]) }
         #expect(throws: FormFault.truncated) { try RecordManifest(head + [0, 5] + Array("abcd".utf8)) }
     }
@@ -128,21 +135,40 @@ struct FormTests {
     @Test func `names out of order, twice, too long or not of UTF-8 are refused`() throws {
         let keyID = try #require(KeyID(scope: SampleScope(owner: SampleAccount("_ada")).id, version: 1))
         func manifest(_ names: [[UInt8]], parent: [UInt8] = []) throws(FormFault) -> RecordManifest {
-            var bytes: [UInt8] = [1, 2] + keyID.bytes + [UInt8](repeating: 0, count: 8 + 16)
+            var bytes: [UInt8] = [1, 2] + keyID.bytes + [UInt8](repeating: 0, count: 8 + 8 + 16)
             bytes += [0, UInt8(parent.count)] + parent + [0, UInt8(names.count)]
             for name in names { bytes += [UInt8(name.count >> 8), UInt8(name.count & 0xff)] + name + Digest.zeros }
-            return try RecordManifest(bytes + [0, 0] + Digest.zeros + [0, 0])
+            return try RecordManifest(bytes + [0, 0, 0, 0] + Digest.zeros + Signature.zeros)
         }
         #expect(try manifest([[0x61], [0x61, 0x61], [0x62]]).parts.fields.map(\.name) == ["a", "aa", "b"])
         #expect(throws: FormFault.outOfOrder("fields")) { try manifest([[0x62], [0x61]]) }
         #expect(throws: FormFault.outOfOrder("fields")) { try manifest([[0x61], [0x61]]) }
-        let files: [UInt8] = [0, 2, 0, 1, 0x62, 0, 1] + Digest.zeros + [0, 1, 0x61, 0, 1] + Digest.zeros + Digest.zeros + [0, 0]
-        let head: [UInt8] = [1, 2] + keyID.bytes + [UInt8](repeating: 0, count: 8 + 16 + 4)
+        let files: [UInt8] = [0, 2, 0, 1, 0x62, 0, 1] + Digest.zeros + [0, 1, 0x61, 0, 1] + Digest.zeros + [0, 0] + Digest.zeros + Signature.zeros
+        let head: [UInt8] = [1, 2] + keyID.bytes + [UInt8](repeating: 0, count: 8 + 8 + 16 + 4)
         #expect(throws: FormFault.outOfOrder("files")) { try RecordManifest(head + files) }
         #expect(throws: FormFault.invalid("field")) { try manifest([[]]) }
         #expect(throws: FormFault.invalid("field")) { try manifest([[0xff]]) }
         #expect(throws: FormFault.invalid("field")) { try manifest([[UInt8](repeating: 0x61, count: 256)]) }
         #expect(throws: FormFault.invalid("parent")) { try manifest([], parent: [0xc0, 0x80]) }
+    }
+
+    @Test func `a record's manifest has one admission at most, and none that is later than itself`() throws {
+        let keyID = try #require(KeyID(scope: SampleScope(owner: SampleAccount("_ada")).id, version: 1))
+        let signature = try #require(Signature(Signature.zeros))
+        func parts(number: UInt64, stamp: UInt64) throws -> RecordManifest.Parts? {
+            let writer = try SampleKeys("x").id
+            return RecordManifest.Parts(
+                keyID: keyID, number: 3, stamp: 8, writer: writer, parent: "", fields: [], files: [],
+                admission: .init(number: number, stamp: stamp, device: writer, signature: signature))
+        }
+        let latest = try #require(try parts(number: 3, stamp: 8))
+        #expect(try parts(number: 4, stamp: 8) == nil && parts(number: 3, stamp: 9) == nil)
+        let admission = latest.bytes.suffix(8 + 8 + 16 + 64)
+        let head = latest.bytes.dropLast(admission.count + 2)
+        let tail = Digest.zeros + Signature.zeros
+        #expect(try RecordManifest(head + [0, 1] + admission + tail).parts == latest)
+        #expect(throws: FormFault.invalid("number of admissions")) { try RecordManifest(head + [0, 2] + admission + admission + tail) }
+        #expect(throws: FormFault.invalid("admission")) { try RecordManifest(head + [0, 1, 1] + admission.dropFirst() + tail) }
     }
 
     @Test func `two spellings of one letter are two names`() throws {
@@ -151,7 +177,7 @@ struct FormTests {
         let keyID = try #require(KeyID(scope: SampleScope(owner: SampleAccount("_ada")).id, version: 1))
         let fields = [RecordManifest.Field(name: composed, hash: sampleDigest("1")), .init(name: decomposed, hash: sampleDigest("2"))]
         let parts = try #require(
-            RecordManifest.Parts(keyID: keyID, stamp: 1, writer: try SampleKeys("x").id, parent: "", fields: fields, files: []))
+            RecordManifest.Parts(keyID: keyID, number: 0, stamp: 1, writer: try SampleKeys("x").id, parent: "", fields: fields, files: []))
         #expect(parts.fields.map { Array($0.name.utf8) } == [Array(decomposed.utf8), Array(composed.utf8)])
     }
 

@@ -29,7 +29,9 @@ struct ScopeChainTests {
         let newest = try scope.chain().newest
         #expect(throws: ScopeFault.noParticipant("_eve")) { try newest.recipient(named: "_eve", log: eve.log) }
         #expect(throws: ScopeFault.mayNotWrite(device: try grace.first.id)) {
-            try newest.check(SampleForm.recordManifest(#require(newest.parts.keyID), by: grace.first), writers: grace.log)
+            try scope.chain().check(
+                SampleForm.recordManifest(#require(newest.parts.keyID), by: grace.first, number: 1), of: SampleSealing.record(), kept: nil,
+                writers: grace.log)
         }
     }
 
@@ -125,17 +127,11 @@ struct ScopeChainTests {
         // The pass that seals anew has ended: readers take the old version no more.
         var ended = scope.next
         (ended.oldest, ended.keyProofs) = (2, [sampleDigest("key 2")])
-        let newest = try scope.chain(with: scope.signed(ended)).newest
+        let chain = try scope.chain(with: scope.signed(ended))
         #expect(throws: ScopeFault.oldKey(version: 1, oldest: 2, newest: 2)) {
-            try newest.check(SampleForm.recordManifest(old, by: scope.owner.first), writers: scope.owner.log)
+            try chain.check(
+                SampleForm.recordManifest(old, by: scope.owner.first), of: SampleSealing.record(), kept: nil, writers: scope.owner.log)
         }
-        var open = try SampleScope(owner: SampleAccount("_ada"))
-        var parts1 = open.next
-        parts1.linkPermission = .readOnly
-        open.manifests.append(try open.signed(parts1))
-        var closed = open.next
-        closed.linkPermission = .none
-        #expect(throws: ScopeFault.notRotated(number: 2)) { try open.chain(with: open.signed(closed)) }
     }
 
     @Test func `the newest manifest is signed by a device that is enrolled now, older ones by one that once was`() throws {
@@ -151,19 +147,106 @@ struct ScopeChainTests {
         #expect(try scope.chain(with: anew).head.number == 1)
     }
 
-    @Test func `a record of a shared scope is taken from a device of an account that may write, and from no other`() throws {
+    @Test func `a chain is taken for the zone and the root alone that the client asked for`() throws {
+        let ada = try SampleAccount("_ada")
+        let scope = try SampleScope(owner: ada, zone: "Caf\u{e9}", root: "trip")
+        func chain(_ owner: AccountName, _ zone: String, _ root: String) throws -> ScopeChain {
+            try ScopeChain(
+                scope.manifests, of: #require(Place(owner: owner, zone: zone)), root: root, owner: ada.fingerprint,
+                logs: [ada.fingerprint: ada.log])
+        }
+        #expect(try chain(ada.name, "Caf\u{e9}", "trip").head == scope.manifests[0].head)
+        let others = [
+            (ada.name, "Diary", "trip"), (ada.name, "Caf\u{e9}", ""), (ada.name, "Caf\u{e9}", "day"), (ada.name, "Cafe\u{301}", "trip"),
+            (try SampleAccount("_eve").name, "Caf\u{e9}", "trip"), (try SampleAccount("_ada", container: "other").name, "Caf\u{e9}", "trip"),
+            (try SampleAccount("_ada", environment: "production").name, "Caf\u{e9}", "trip"),
+        ]
+        for (owner, zone, root) in others { #expect(throws: ScopeFault.otherScope) { try chain(owner, zone, root) } }
+    }
+
+    @Test func `no key is sealed for an account of another container or environment, also if the signed list has it`() throws {
+        for grace in [try SampleAccount("_grace", container: "iCloud.com.example.other"), try SampleAccount("_grace", environment: "production")] {
+            var scope = try SampleScope(owner: SampleAccount("_ada"))
+            scope.manifests.append(try scope.signed(scope.next.with(SampleScope.participant(grace))))
+            let newest = try scope.chain().newest
+            #expect(throws: ScopeFault.otherAccount(user: "_grace")) { try newest.recipient(named: "_grace", log: grace.log) }
+            #expect(throws: ScopeFault.otherAccount(user: "_grace")) { try scope.chain(with: nil, grace) }
+        }
+        // The list gives the fingerprint of one user to the name of another.
+        let eve = try SampleAccount("_eve")
+        var scope = try SampleScope(owner: SampleAccount("_ada"))
+        let renamed = ScopeManifest.Participant(
+            user: "_grace", fingerprint: eve.fingerprint, head: eve.head, permission: .readOnly, role: .privateUser)
+        scope.manifests.append(try scope.signed(scope.next.with(renamed)))
+        let newest = try scope.chain().newest
+        #expect(throws: ScopeFault.otherAccount(user: "_grace")) { try newest.recipient(named: "_grace", log: eve.log) }
+    }
+
+    @Test func `an administrator whose permission was taken signs no more`() throws {
+        let grace = try SampleAccount("_grace")
+        var scope = try SampleScope(owner: SampleAccount("_ada"))
+        scope.manifests.append(try scope.signed(scope.next.with(SampleScope.participant(grace, .readOnly, .administrator))))
+        #expect(try scope.chain(with: scope.signed(scope.next, by: grace), grace).head.number == 2)
+        var taken = scope.next.rotated()
+        taken.participants[1] = SampleScope.participant(grace, .none, .administrator)
+        scope.manifests.append(try scope.signed(taken))
+        #expect(throws: ScopeFault.mayNotSign(account: grace.fingerprint, number: 3)) {
+            try scope.chain(with: scope.signed(scope.next, by: grace), grace)
+        }
+    }
+
+    @Test func `A19: a permission is taken away only with a new key, also while a link is open`() throws {
         let (grace, eve) = (try SampleAccount("_grace"), try SampleAccount("_eve"))
         var scope = try SampleScope(owner: SampleAccount("_ada"))
-        scope.manifests.append(try scope.signed(scope.next.with(SampleScope.participant(grace))))
-        let newest = try scope.chain().newest
-        let id = try #require(newest.parts.keyID)
-        try newest.check(SampleForm.recordManifest(id, by: grace.first), writers: grace.log)
-        for (record, writers) in [
-            (try SampleForm.recordManifest(id, by: eve.first), try eve.log), (try SampleForm.recordManifest(id, by: eve.first), try grace.log),
-            (try SampleForm.recordManifest(id, by: nil), try grace.log),
-        ] {
-            #expect(throws: ScopeFault.mayNotWrite(device: record.parts.writer)) { try newest.check(record, writers: writers) }
+        var open = scope.next.with(SampleScope.participant(grace)).with(SampleScope.participant(eve, .readOnly, .publicUser))
+        open.linkPermission = .readWrite
+        scope.manifests.append(try scope.signed(open))
+        let index = try #require(open.participants.firstIndex { $0.user == "_grace" })
+        let less: [(inout ScopeManifest.Parts) -> Void] = [
+            { $0.participants.removeAll { $0.user == "_grace" } }, { $0.participants.removeAll { $0.user == "_eve" } },
+            { $0.participants[index] = SampleScope.participant(grace, .readOnly) },
+            { $0.participants[index] = SampleScope.participant(grace, .none) },
+            { $0.linkPermission = .readOnly }, { $0.linkPermission = .none },
+        ]
+        for change in less {
+            var parts = scope.next
+            change(&parts)
+            #expect(throws: ScopeFault.notRotated(number: 2)) { try scope.chain(with: scope.signed(parts)) }
+            #expect(try scope.chain(with: scope.signed(parts.rotated())).newest.parts.version == 2)
         }
+        let same: [(inout ScopeManifest.Parts) -> Void] = [
+            { $0.participants[index] = SampleScope.participant(grace, .readWrite, .administrator) },
+            { $0.participants[index] = SampleScope.participant(grace, .readWrite, .publicUser) },
+        ]
+        for change in same {
+            var parts = scope.next
+            change(&parts)
+            #expect(try scope.chain(with: scope.signed(parts)).newest.parts.version == 1)
+        }
+    }
+
+    @Test func `A12: the head of a participant does not go back, so that a removed device stays removed`() throws {
+        var grace = try SampleAccount("_grace")
+        let early = SampleScope.participant(grace)
+        try grace.say(grace.adding(SampleKeys("phone")))
+        var scope = try SampleScope(owner: SampleAccount("_ada"))
+        scope.manifests.append(try scope.signed(scope.next.with(SampleScope.participant(grace))))
+        let other = ScopeManifest.Participant(
+            user: "_grace", fingerprint: grace.fingerprint, head: ChainHead(number: 1, hash: sampleDigest("another")), permission: .readWrite,
+            role: .privateUser)
+        for participant in [early, other] {
+            var parts = scope.next
+            parts.participants[1] = participant
+            #expect(throws: ScopeFault.rolledBack(number: 2)) { try scope.chain(with: scope.signed(parts)) }
+        }
+    }
+
+    @Test func `the root of a share has no parent in its manifest, and other records have theirs`() throws {
+        let ada = try SampleAccount("_ada")
+        let (share, zone) = (try SampleScope(owner: ada, root: "trip"), try SampleScope(owner: ada))
+        #expect(share.manifests[0].parts.boundParent(of: "trip", "year") == "")
+        #expect(share.manifests[0].parts.boundParent(of: "day", "trip") == "trip")
+        #expect(zone.manifests[0].parts.boundParent(of: "trip", "year") == "year" && zone.manifests[0].parts.boundParent(of: "trip", "") == "")
     }
 
     @Test func `a list without its owner, with two, or with one account twice is no manifest`() throws {
@@ -194,17 +277,22 @@ struct RecordManifestTests {
             (nil, nil, later, nil), (stored, stored.hash, later, nil), (stored, nil, later, nil),
             (stored, later.hash, later, .otherBase), (nil, stored.hash, later, .otherBase),
             (stored, stored.hash, same, .stampNotLater), (later, later.hash, stored, .stampNotLater),
+            (stored, stored.hash, try SampleForm.recordManifest(keyID.get(), by: nil, number: 1, stamp: 8), nil),
+            (try SampleForm.recordManifest(keyID.get(), by: nil, number: 1), nil, later, .olderScope),
         ]
         for (stored, base, new, expected) in rows { #expect(new.conflict(with: stored, base: base, newest: nil) == expected) }
     }
 
-    @Test func `A12: a record that goes back, or differs at one stamp, is told by a client that saw newer`() throws {
-        let (old, new) = (try SampleForm.recordManifest(keyID.get(), by: nil), try SampleForm.recordManifest(keyID.get(), by: nil, stamp: 8))
-        let other = try SampleForm.recordManifest(keyID.get(), by: SampleKeys("phone"), stamp: 8)
-        try new.check(kept: old.version)
-        try new.check(kept: new.version)
-        #expect(throws: RecordManifest.Rollback.older(kept: new.version, shown: old.version)) { try old.check(kept: new.version) }
-        #expect(throws: RecordManifest.Rollback.forked(kept: new.version, shown: other.version)) { try other.check(kept: new.version) }
+    @Test func `a manifest of another scope is a conflict, unless the record was admitted there since the stored one`() throws {
+        let share = try #require(KeyID(scope: SampleScope(owner: SampleAccount("_ada"), root: "trip").id, version: 1))
+        let (writer, signature) = (try SampleKeys("x").id, try #require(Signature(Signature.zeros)))
+        let stored = try SampleForm.recordManifest(keyID.get(), by: nil, number: 5)
+        func moved(at stamp: UInt64?) throws -> RecordManifest {
+            let admission = stamp.map { RecordManifest.Admission(number: 0, stamp: $0, device: writer, signature: signature) }
+            return try SampleForm.recordManifest(share, by: nil, stamp: 9, admission: admission)
+        }
+        let rows: [(UInt64?, RecordManifest.Conflict?)] = [(nil, .notAdmitted), (7, .notAdmitted), (8, nil), (9, nil)]
+        for (stamp, expected) in rows { #expect(try moved(at: stamp).conflict(with: stored, base: stored.hash, newest: nil) == expected) }
     }
 
     @Test func `the next stamp is the later of the clock and the last one, and there is a last of all`() {

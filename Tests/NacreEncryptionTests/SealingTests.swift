@@ -39,7 +39,8 @@ struct SampleSealing {
     ) throws -> RecordManifest.Parts {
         try #require(
             RecordManifest.Parts(
-                keyID: key.id, stamp: stamp, writer: device.id, parent: parent, fields: values.map { .init(name: $0.key, hash: $0.value.hash) },
+                keyID: key.id, number: 0, stamp: stamp, writer: device.id, parent: parent,
+                fields: values.map { .init(name: $0.key, hash: $0.value.hash) },
                 files: files.map { .init(name: $0.key, roots: $0.value) }))
     }
 }
@@ -109,7 +110,7 @@ struct SealingTests {
         let values = try sample.key.seal(["a": .string("1"), "b": .string("2")], of: sample.record, using: &sample.random)
         let old = try sample.key.seal(["a": .string("0"), "c": .string("3")], of: sample.record, using: &sample.random)
         let files = ["scan": [sampleDigest("1"), sampleDigest("2")]]
-        let manifest = try sample.key.manifest(sample.parts(values, files: files), of: sample.record, by: sample.device, isShared: false)
+        let manifest = try sample.key.manifest(sample.parts(values, files: files), of: sample.record, by: sample.device)
         try sample.key.check(manifest, of: sample.record, values: values, files: files, parent: "", asked: nil)
         let others: [[String: SealedValue]] = [
             values.merging(["a": try #require(old["a"])]) { $1 }, values.merging(["c": try #require(old["c"])]) { $1 },
@@ -132,7 +133,7 @@ struct SealingTests {
         let values = try sample.key.seal(["a": .string("1"), "b": .string("2")], of: sample.record, using: &sample.random)
         let old = try sample.key.seal(["a": .string("0"), "c": .string("3")], of: sample.record, using: &sample.random)
         let files = ["scan": [sampleDigest("1")], "photo": [sampleDigest("2")]]
-        let manifest = try sample.key.manifest(sample.parts(values, files: files), of: sample.record, by: sample.device, isShared: false)
+        let manifest = try sample.key.manifest(sample.parts(values, files: files), of: sample.record, by: sample.device)
         func check(_ names: [String], asked: Set<String>?, _ change: (inout [String: SealedValue], inout [String: [Digest]]) -> Void = { _, _ in })
             throws
         {
@@ -159,7 +160,7 @@ struct SealingTests {
         var sample = try SampleSealing()
         let values = try sample.key.seal(["a": .string("1")], of: sample.record, using: &sample.random)
         let parts = try sample.parts(values, parent: "chapter")
-        let manifest = try sample.key.manifest(parts, of: sample.record, by: sample.device, isShared: true)
+        let manifest = try sample.key.manifest(parts, of: sample.record, by: sample.device)
         try sample.key.check(manifest, of: sample.record, values: values, files: [:], parent: "chapter", asked: nil)
         for place in [
             try SampleSealing.record(name: "other"), try SampleSealing.record(type: "Memo"), try SampleSealing.record(zone: "Other"),
@@ -173,21 +174,35 @@ struct SealingTests {
             try sample.key.check(manifest, of: sample.record, values: values, files: [:], parent: "", asked: nil)
         }
         // A server makes a manifest of its own, under a key that it says is this one.
-        let foreign = try SampleSealing.key("server").manifest(parts, of: sample.record, by: sample.device, isShared: false)
+        let foreign = try SampleSealing.key("server").manifest(parts, of: sample.record, by: sample.device)
         #expect(throws: EncryptionError.cannotBeOpened) {
             try sample.key.check(foreign, of: sample.record, values: values, files: [:], parent: "chapter", asked: nil)
         }
-        #expect(manifest.signature != nil && foreign.signature == nil)
     }
 
-    @Test func `a manifest with any byte changed is refused`() throws {
+    @Test func `the root of a share is read by its owner, who sees its parent, as by participants, who do not`() throws {
         var sample = try SampleSealing()
         let values = try sample.key.seal(["a": .string("1")], of: sample.record, using: &sample.random)
-        let manifest = try sample.key.manifest(sample.parts(values), of: sample.record, by: sample.device, isShared: false)
+        let bound = try SampleScope(owner: SampleAccount("_ada"), root: sample.record.name).manifests[0].parts
+        let manifest = try sample.key.manifest(sample.parts(values), of: sample.record, by: sample.device)
+        for seen in ["chapter", ""] {
+            let parent = bound.boundParent(of: sample.record.name, seen)
+            try sample.key.check(manifest, of: sample.record, values: values, files: [:], parent: parent, asked: nil)
+        }
+    }
+
+    @Test func `a manifest with any byte changed is refused, by its code or by its signature`() throws {
+        var sample = try SampleSealing()
+        let values = try sample.key.seal(["a": .string("1")], of: sample.record, using: &sample.random)
+        let manifest = try sample.key.manifest(sample.parts(values), of: sample.record, by: sample.device)
+        let verifier = try Ed25519.PublicKey(sample.device.publicKeys.signing.bytes)
+        #expect(manifest.isSigned(by: verifier))
         for index in manifest.bytes.indices {
             var changed = manifest.bytes
             changed[index] ^= 1 << UInt8(index % 8)
             guard let form = try? RecordManifest(changed) else { continue }
+            #expect(!form.isSigned(by: verifier))
+            guard index < manifest.signedBytes.count else { continue }
             #expect(throws: EncryptionError.cannotBeOpened) {
                 try sample.key.check(form, of: sample.record, values: values, files: [:], parent: "", asked: nil)
             }

@@ -110,13 +110,29 @@ struct Vectors {
         let chunk = try files.seal(Array("a short file".utf8), isLast: true)
         note("files", "chunk", chunk.bytes)
         note("files", "root", FileChunks.root(of: [chunk.hash]).bytes)
-        let parts = try #require(
+        let stamp: UInt64 = 1_700_000_000_002
+        // What a device of the owner says of a record that was in another scope.
+        let elsewhere = try key.manifest(
+            parts(of: #require(otherScope), sealed: [:], root: nil, stamp: stamp - 1, by: device), of: record, by: device)
+        let admission = try device.admission(of: record, to: key.id.scope, number: 1, stamp: stamp, after: elsewhere, isOwner: true)
+        let root = FileChunks.root(of: [chunk.hash])
+        for (name, admission) in [("manifest", nil), ("manifest of a moved record", admission)] {
+            let parts = try parts(of: key.id, sealed: sealed, root: root, stamp: stamp, by: device, admission)
+            note("records", name, try key.manifest(parts, of: record, by: device).bytes)
+        }
+    }
+
+    private let otherScope = ScopeID([UInt8](repeating: 1, count: ScopeID.length)).flatMap { KeyID(scope: $0, version: 1) }
+
+    private func parts(
+        of key: KeyID, sealed: [String: SealedValue], root: Digest?, stamp: UInt64, by device: DeviceKeys,
+        _ admission: RecordManifest.Admission? = nil
+    ) throws -> RecordManifest.Parts {
+        try #require(
             RecordManifest.Parts(
-                keyID: key.id, stamp: 1_700_000_000_002, writer: device.id, parent: "chapter",
-                fields: sealed.map { .init(name: $0.key, hash: $0.value.hash) },
-                files: [.init(name: "scan", roots: [FileChunks.root(of: [chunk.hash])])]))
-        note("records", "manifest alone", try key.manifest(parts, of: record, by: device, isShared: false).bytes)
-        note("records", "manifest shared", try key.manifest(parts, of: record, by: device, isShared: true).bytes)
+                keyID: key, number: 1, stamp: stamp, writer: device.id, parent: "chapter",
+                fields: sealed.map { .init(name: $0.key, hash: $0.value.hash) }, files: root.map { [.init(name: "scan", roots: [$0])] } ?? [],
+                admission: admission))
     }
 
     private mutating func handover(_ keys: [ScopeKey], manifest: ScopeManifest, device: DeviceKeys, log: KeyLog) throws {

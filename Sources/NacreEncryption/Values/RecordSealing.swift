@@ -1,28 +1,8 @@
 package import NacreCrypto
 package import NacreEncryptionForms
 
-/// A record as its sealed values are bound to it.
-package struct RecordPlace: Hashable, Sendable {
-    package let place: Place
-    package let type: String
-    package let name: String
-    /// The bytes of the three, for contexts.
-    private let parts: [[UInt8]]
-
-    /// Returns nil if a name is empty or longer than 255 bytes.
-    package init?(place: Place, type: String, name: String) {
-        guard !place.zone.isEmpty, [type, name].allSatisfy({ !$0.isEmpty && $0.utf8.count <= FormReader.textBytesMax }) else { return nil }
-        (self.place, self.type, self.name) = (place, type, name)
-        parts = [place.bytes, Array(type.utf8), Array(name.utf8)]
-    }
-
-    func context(ofField field: String) -> Digest {
-        Digest(label: "nacre value", parts + [Array(field.utf8)])
-    }
-
-    var contextOfManifest: Digest {
-        Digest(label: "nacre manifest", parts)
-    }
+extension RecordPlace {
+    fileprivate func context(ofField field: String) -> Digest { context("nacre value", Array(field.utf8)) }
 }
 
 extension ScopeKey {
@@ -57,24 +37,19 @@ extension ScopeKey {
 }
 
 extension ScopeKey {
-    /// Makes the manifest of a record.
-    /// - Parameters:
-    ///   - parts: Its parts, under this key and by this writer.
-    ///   - isShared: Whether others than the owner have the key, so that the writer signs.
-    package func manifest(
-        _ parts: RecordManifest.Parts, of record: RecordPlace, by writer: DeviceKeys, isShared: Bool
-    ) throws(CryptoError) -> RecordManifest {
-        let code = try code(of: parts, of: record)
-        let signature = isShared ? try writer.keys.sign(RecordManifest.signedBytes(parts: parts, code: code)) : nil
-        return RecordManifest(parts: parts, code: code, signature: signature)
+    /// Makes the manifest of a record. Its writer signs it in each scope, which takes about 25 µs: a key is handed on to
+    /// participants who come later, and they must not be able to write what looks older than they are.
+    /// - Parameter parts: Its parts, under this key and by this writer.
+    package func manifest(_ parts: RecordManifest.Parts, of record: RecordPlace, by writer: DeviceKeys) throws(CryptoError) -> RecordManifest {
+        try RecordManifest(parts: parts, code: code(of: parts, of: record)) { (bytes) throws(CryptoError) in try writer.keys.sign(bytes) }
     }
 
-    /// Checks that a record, or the part of it that was fetched, is what its manifest says. `ScopeManifest.check` says
-    /// whether its writer may write.
+    /// Checks that a record, or the part of it that was fetched, is what its manifest says. `ScopeChain.check` says
+    /// whether its writer might write, and whether it is older than a version that was seen.
     /// - Parameters:
     ///   - values: The sealed values that the client has got.
     ///   - files: The roots of the files that it has got.
-    ///   - parent: The name of the record's parent; empty for none.
+    ///   - parent: What `ScopeManifest.Parts.boundParent` returns for the record's parent.
     ///   - asked: The fields that were asked for; nil for all. A listed field may be missing only if it is not among
     ///     them. What was got is checked, also where nobody asked for it.
     package func check(
@@ -93,7 +68,31 @@ extension ScopeKey {
     }
 
     private func code(of parts: RecordManifest.Parts, of record: RecordPlace) throws(CryptoError) -> Digest {
-        let key = try HKDFSHA256.expand(extracted, info: record.contextOfManifest.bytes)
+        let key = try HKDFSHA256.expand(extracted, info: record.context("nacre manifest").bytes)
         return try Digest(code: HMACSHA256.code(for: parts.bytes, key: key))
+    }
+}
+
+extension DeviceKeys {
+    /// Returns the admission that the next manifest of a record has: a new one if this is a device of the owner, and the
+    /// record moves or moved before; otherwise that of the manifest which was read.
+    /// - Parameters:
+    ///   - scope: The scope that the record is sealed for.
+    ///   - number: The number of the scope's newest manifest.
+    ///   - stamp: The stamp that the next manifest of the record has.
+    ///   - read: The record's manifest that the writer has read; nil for a new record.
+    ///   - isOwner: Whether this is a device of the zone's owner.
+    /// - Throws: `ScopeFault` if the record would move, and this is no device of the owner.
+    package func admission(
+        of record: RecordPlace, to scope: ScopeID, number: UInt64, stamp: UInt64, after read: RecordManifest?, isOwner: Bool
+    ) throws -> RecordManifest.Admission? {
+        guard let read = read?.parts else { return nil }
+        let moves = read.keyID.scope != scope
+        guard isOwner, moves || read.admission != nil else {
+            if moves { throw ScopeFault.mayNotMove(device: id) }
+            return read.admission
+        }
+        let signed = RecordManifest.Admission.signedBytes(of: record, to: scope, number: number, stamp: stamp)
+        return RecordManifest.Admission(number: number, stamp: stamp, device: id, signature: try keys.sign(signed))
     }
 }

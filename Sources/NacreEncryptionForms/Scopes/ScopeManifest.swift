@@ -35,7 +35,7 @@ package struct ScopeManifest: SignedForm {
             self.role = role
         }
 
-        package var maySign: Bool { role == .owner || role == .administrator }
+        package var maySign: Bool { (role == .owner || role == .administrator) && permission != .none }
     }
 
     /// The parts that are signed, but for the signer.
@@ -186,8 +186,36 @@ extension ScopeManifest.Parts {
 
     /// Returns the permission of an account. A user who came by the link has the link's, in the list or not.
     package func permission(of fingerprint: Digest) -> ScopeManifest.Permission {
-        guard let participant = participant(fingerprint), participant.role != .publicUser else { return linkPermission }
-        return participant.permission
+        participant(fingerprint).map(permission) ?? linkPermission
+    }
+
+    private func permission(of participant: ScopeManifest.Participant) -> ScopeManifest.Permission {
+        participant.role == .publicUser ? linkPermission : participant.permission
+    }
+
+    /// Whether somebody may do less here than before: an account of the list, or whoever comes by the link. An account
+    /// that is not in the list any more may do nothing, also if it could return by the link.
+    func takesAway(from old: Self) -> Bool {
+        let after = Dictionary(participants.map { ($0.fingerprint, permission(of: $0)) }, uniquingKeysWith: { first, _ in first })
+        return linkPermission.rawValue < old.linkPermission.rawValue
+            || old.participants.contains {
+                after[$0.fingerprint, default: .none].rawValue < old.permission(of: $0).rawValue
+            }
+    }
+
+    /// Whether no participant has an older head than before, with which a removed device would count again.
+    func heads(extend old: Self) -> Bool {
+        let before = Dictionary(old.participants.map { ($0.fingerprint, $0.head) }, uniquingKeysWith: { first, _ in first })
+        return participants.allSatisfy { participant in
+            before[participant.fingerprint].map { $0.number < participant.head.number || $0 == participant.head } ?? true
+        }
+    }
+
+    /// Returns the parent that the manifest of a record has. Participants of a share do not see the parent of its root,
+    /// so that it is left out.
+    /// - Parameter parent: The name of the record's parent; empty for none.
+    package func boundParent(of record: String, _ parent: String) -> String {
+        root.utf8.elementsEqual(record.utf8) ? "" : parent
     }
 
     /// Returns the proof of a version; nil for a version that readers do not take.

@@ -18,6 +18,11 @@ package struct AccountName: Hashable, Sendable {
             && one.user.utf8.elementsEqual(other.user.utf8)
     }
 
+    /// Whether both accounts are in one environment of one container.
+    func isBeside(_ other: AccountName) -> Bool {
+        container.utf8.elementsEqual(other.container.utf8) && environment.utf8.elementsEqual(other.environment.utf8)
+    }
+
     init(reader: inout FormReader) throws(FormFault) {
         container = try reader.name("container")
         environment = try reader.name("environment")
@@ -69,4 +74,23 @@ package struct Place: Hashable, Sendable {
         write(to: &writer)
         return writer.written
     }
+}
+
+/// A record as its sealed values and its manifest are bound to it.
+package struct RecordPlace: Hashable, Sendable {
+    package let place: Place
+    package let type: String
+    package let name: String
+    /// The bytes of the three, for contexts.
+    private let parts: [[UInt8]]
+
+    /// Returns nil if a name is empty or longer than 255 bytes.
+    package init?(place: Place, type: String, name: String) {
+        guard !place.zone.isEmpty, [type, name].allSatisfy({ !$0.isEmpty && $0.utf8.count <= FormReader.textBytesMax }) else { return nil }
+        (self.place, self.type, self.name) = (place, type, name)
+        parts = [place.bytes, Array(type.utf8), Array(name.utf8)]
+    }
+
+    /// Hashes a label, the record and what follows it.
+    package func context(_ label: String, _ others: [UInt8]...) -> Digest { Digest(label: label, parts + others) }
 }
