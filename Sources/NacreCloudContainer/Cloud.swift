@@ -169,7 +169,7 @@ final class KeyMemory: Sendable {
 }
 
 /// Seals change tokens, so that they are opaque and provably from this server: values inside, text outside. Also hashes
-/// as clients do.
+/// as clients do, and signs.
 package protocol TokenSealing: Sendable {
     /// Seals bytes. The same bytes give the same text while the key is the same. Throws if the machine cannot seal.
     func seal(_ bytes: [UInt8]) throws -> String
@@ -181,6 +181,10 @@ package protocol TokenSealing: Sendable {
     func open(_ text: String, as kind: AssetTokenKind) -> [UInt8]?
     /// The code of a message under a key, HMAC-SHA256: the same on every server.
     func code(for message: [UInt8], key: [UInt8]) -> [UInt8]
+    /// The signature of a message under a secret key of 32 bytes, Ed25519. Throws if the machine cannot sign.
+    func signature(of message: [UInt8], key: [UInt8]) throws -> [UInt8]
+    /// The public key that belongs to a secret key for `signature`, 32 bytes.
+    func publicKey(of key: [UInt8]) throws -> [UInt8]
 }
 
 package enum UUIDText {

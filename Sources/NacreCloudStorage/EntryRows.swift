@@ -107,6 +107,12 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case olderScopeKey = 105
     /// The messages by which a new device of an account joins it.
     case enrolment = 106
+    /// The tree of logs of a container and environment: its edge, a node, and the place of a statement.
+    case treeEdge = 107
+    case treeNode = 108
+    case treePlace = 109
+    /// The key with which the server signs heads of these trees.
+    case treeKey = 110
 }
 
 package struct EntryKey: Hashable, Sendable {

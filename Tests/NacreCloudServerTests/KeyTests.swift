@@ -19,6 +19,12 @@ import Testing
         let told = try await server.ask("bob", "private/keys/log", #"{"user":"\#(ada)"}"#)
         #expect(told["statements"] == .array([.string(Base64.encode(request.statement))]))
         #expect(told["wraps"] == nil && told["olderKeys"] == nil)
+        // Both are shown one tree, by one server.
+        let tree = try #require(own["tree"])
+        #expect(tree["index"] == .number(0) && tree["inclusion"]?.count == 0 && tree["consistency"] == nil)
+        #expect(told["tree"]?["serverKey"] == tree["serverKey"] && told["tree"]?["head"] != nil)
+        let grown = try await server.ask("bob", "private/keys/log", #"{"user":"\#(ada)","treeSize":1}"#)
+        #expect(grown["tree"]?["consistency"]?.count == 0)
         // Another user's statement, and one that follows nothing here.
         for user in ["bob", "ada"] {
             let other =

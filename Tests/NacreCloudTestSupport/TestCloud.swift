@@ -3,6 +3,7 @@ package import NacreCloudContainer
 package import NacreCloudStorage
 package import NacreCloudTasks
 package import NacreCloudWire
+import NacreCrypto
 import NacreLocks
 
 /// A cloud whose clock, randomness and tokens belong to a test: the same seed gives the same run.
@@ -162,6 +163,10 @@ package struct PlainTokens: TokenSealing {
         // A token from a URL has padding like base64.
         return open(String(text.dropFirst("\(kind)".count).prefix { $0 != "=" }))
     }
+
+    package func signature(of message: [UInt8], key: [UInt8]) throws -> [UInt8] { try Ed25519.PrivateKey(seed: SecretBytes(key)).sign(message) }
+
+    package func publicKey(of key: [UInt8]) throws -> [UInt8] { try Ed25519.PrivateKey(seed: SecretBytes(key)).publicKey.bytes }
 
     /// Returns a code as long as a real one; messages differ by its sum alone.
     package func code(for message: [UInt8], key: [UInt8]) -> [UInt8] {

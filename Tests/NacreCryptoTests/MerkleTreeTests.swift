@@ -114,6 +114,27 @@ struct MerkleTreeTests {
         return altered
     }
 
+    @Test func `the edge of a tree has its heads, and kept nodes its proofs`() throws {
+        var random = SeededRandom()
+        var (tree, edge) = (MerkleTree(), MerkleEdge())
+        var nodes: [MerkleNode: [UInt8]] = [:]
+        for size in 1...130 {
+            let entry = random.bytes(20)
+            tree.append(entry)
+            for (node, digest) in edge.append(entry) {
+                #expect(nodes[node] == nil, "a digest never changes")
+                nodes[node] = digest
+            }
+            #expect(edge.head == tree.head && MerkleEdge(size: size, digests: edge.digests) == edge)
+            let index = Int.random(in: 0..<size, using: &random)
+            #expect(MerkleProof.inclusion(of: index, in: size)?.digests { nodes[$0] } == tree.inclusionProof(of: index, in: size), "\(random)")
+            let proof = try #require(MerkleProof.consistency(from: index, to: size))
+            #expect(proof.digests { nodes[$0] } == tree.consistencyProof(from: index, to: size), "\(random)")
+            #expect(proof.nodes.isEmpty || proof.digests { _ in nil } == nil)
+        }
+        #expect(MerkleEdge(size: 130, digests: edge.digests + [MerkleHead.empty.root]) == nil && MerkleEdge(size: 1, digests: [[1]]) == nil)
+    }
+
     @Test func `a log that was written anew does not extend what it was`() throws {
         let old = MerkleTree(Self.entries)
         for changed in Self.entries.indices {

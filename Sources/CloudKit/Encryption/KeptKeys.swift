@@ -176,8 +176,8 @@
     }
 
     /// Reads hexadecimal digits.
-    private func fixed<Value: FixedBytes>(_ text: String) throws -> Value {
-        guard let value = Value(try Hex.decode(text)) else { throw CryptoError(.invalidLength) }
+    private func fixed<Length: FixedLength>(_ text: String) throws -> FixedBytes<Length> {
+        guard let value = FixedBytes<Length>(try Hex.decode(text)) else { throw CryptoError(.invalidLength) }
         return value
     }
 #endif

@@ -119,6 +119,8 @@ extension Registry {
         case discovery(container: String, DatabaseKey.Environment)
         /// The targets of share URLs.
         case shares(container: String, DatabaseKey.Environment)
+        /// The tree over the statements about keys of all accounts.
+        case logs(container: String, DatabaseKey.Environment)
         /// A user's devices and their notifications.
         case devices(container: String, DatabaseKey.Environment, user: String)
 
@@ -138,6 +140,8 @@ extension Registry {
                 DatabaseKey(container: container, environment: environment, scope: .registry, owner: "discovery")
             case .shares(let container, let environment):
                 DatabaseKey(container: container, environment: environment, scope: .registry, owner: "shares")
+            case .logs(let container, let environment):
+                DatabaseKey(container: container, environment: environment, scope: .registry, owner: "logs")
             case .devices(let container, let environment, let user):
                 DatabaseKey(container: container, environment: environment, scope: .registry, owner: Self.devices + user)
             }

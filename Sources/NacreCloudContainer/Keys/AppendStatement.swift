@@ -14,14 +14,18 @@ extension Cloud {
     /// newest, and is answered as before.
     ///
     /// The statement is verified on a snapshot, after the log was read at some 10 µs a statement. The transaction then
-    /// writes only if the log has not moved. Costs a call of the store for each page of the log, and four more.
+    /// writes only if the log has not moved. Then the statement enters the tree of logs. Costs a call of the store for
+    /// each page of the log, and eight more.
     package func appendKeyStatement(_ request: KeysAppendRequest, in target: DatabaseTarget, by caller: Caller) async throws -> KeysAppendResponse {
         let (database, account) = try await keyDatabase(target, by: caller)
         let addition = try KeyAddition(request)
         let statements = try await stored(of: database.key) { try await self.store.read { try $0.keyStatements(in: database.id) } }
         // A crash may have come between a reset and its consequence.
         if case .reset? = statements.last?.action { try await resetScopes(of: database) }
-        if let last = statements.last, last == addition.statement { return KeysAppendResponse(place: statements.count - 1) }
+        if let last = statements.last, last == addition.statement {
+            try await enter(statements, of: database.key)
+            return KeysAppendResponse(place: statements.count - 1)
+        }
         WorkMeter.current?.add(rows: statements.count)
         try await stored(of: database.key) {
             let change = try await withTaskExecutorPreference(process.longWork) {
@@ -29,6 +33,7 @@ extension Cloud {
             }
             try await self.store.write { try change.run($0) }
         }
+        try await enter(statements + [addition.statement], of: database.key)
         if case .reset = addition.statement.action { try await resetScopes(of: database) }
         return KeysAppendResponse(place: statements.count)
     }
@@ -48,21 +53,29 @@ extension Cloud {
         if let after = request.after, after < 0 { throw ServerError.badValue("after", "invalid place", remedy: "Places begin at 0.") }
         let user = request.user ?? account.user
         // A user without keys and one that does not exist are answered alike.
-        guard Names.isName(user) else { return KeysLogResponse(statements: []) }
+        guard Names.isName(user) else {
+            return KeysLogResponse(statements: [], tree: try await tree(of: own.key, showing: nil, since: request.treeSize))
+        }
         let isOwn = user == account.user
         let key = DatabaseKey(container: target.container, environment: target.environment, scope: .private, owner: user)
         let database = isOwn ? own.id : try await databaseID(key)
         let after = request.after.map { KeyEntries.statement(at: $0, in: database).key }
-        let answer = try await stored(of: key) {
-            try await self.store.read { transaction -> KeysLogResponse in
+        let (page, newest) = try await stored(of: key) {
+            try await self.store.read { transaction -> (KeysLogResponse, TreeLeaf?) in
                 let rows = try transaction.entries(in: database, .keyStatement, after: after, limit: Limits.resultsPerPage + 1)
                 let page = rows.prefix(Limits.resultsPerPage).map(\.value)
-                guard isOwn, page.count == rows.count else { return KeysLogResponse(statements: page, moreComing: page.count < rows.count) }
-                return KeysLogResponse(
+                let newest = try rows.prefix(page.count).last.map { try transaction.leaf(of: $0) }
+                guard isOwn, page.count == rows.count else {
+                    return (KeysLogResponse(statements: page, moreComing: page.count < rows.count), newest)
+                }
+                let answer = KeysLogResponse(
                     statements: page, wraps: try transaction.allEntries(.accountKeyWrap, in: database).map(\.value),
                     olderKeys: try transaction.allEntries(.olderAccountKey, in: database).map(\.value))
+                return (answer, newest)
             }
         }
+        var answer = page
+        answer.tree = try await tree(of: key, showing: newest, since: request.treeSize)
         WorkMeter.current?.add(rows: answer.statements.count + (answer.wraps?.count ?? 0) + (answer.olderKeys?.count ?? 0))
         return answer
     }

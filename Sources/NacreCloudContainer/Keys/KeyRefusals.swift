@@ -49,6 +49,10 @@ extension ServerError {
                 ? "Seal the key before under the new one, and name the new one." : "Leave olderKey out where there is no new key.")
     }
 
+    static let treeIsSmaller = ServerError(
+        .badRequest, "the tree of logs is smaller than the one that this client has seen", field: "treeSize",
+        remedy: "The server has lost statements about keys, or shows another tree: keep the head that you have seen, and tell its operator.")
+
     // MARK: Enrolment
 
     static let enrolmentMessageTooLarge = ServerError(

@@ -87,4 +87,6 @@ package struct TokenSealer: TokenSealing {
     package func seal(_ bytes: [UInt8], as kind: AssetTokenKind) throws -> String { try seal(bytes, for: Purpose(kind)) }
     package func open(_ text: String, as kind: AssetTokenKind) -> [UInt8]? { open(text, for: Purpose(kind)) }
     package func code(for message: [UInt8], key: [UInt8]) -> [UInt8] { HMACSHA256.code(for: message, key: key) }
+    package func signature(of message: [UInt8], key: [UInt8]) throws -> [UInt8] { try Ed25519.PrivateKey(seed: SecretBytes(key)).sign(message) }
+    package func publicKey(of key: [UInt8]) throws -> [UInt8] { try Ed25519.PrivateKey(seed: SecretBytes(key)).publicKey.bytes }
 }

@@ -214,9 +214,15 @@ extension CloudKitSchemas {
         "KeysAppendRequest", .request(["statement": .base64, "wraps?": forms, "olderKey?": .base64, "nacre?": requestDetails]))
     static let keysAppendResponse = Schema.titled("KeysAppendResponse", .answer(["place": .integer]))
     static let keysLogRequest = Schema.titled(
-        "KeysLogRequest", .request(["user?": .string, "after?": .integer, "nacre?": requestDetails]))
+        "KeysLogRequest", .request(["user?": .string, "after?": .integer, "treeSize?": .integer, "nacre?": requestDetails]))
     static let keysLogResponse = Schema.titled(
-        "KeysLogResponse", .answer(["statements": forms, "wraps?": forms, "olderKeys?": forms, "moreComing": .boolean]))
+        "KeysLogResponse",
+        .answer([
+            "statements": forms, "wraps?": forms, "olderKeys?": forms, "moreComing": .boolean,
+            "tree": .answer([
+                "head": .base64, "serverKey": .base64, "index?": .integer, "inclusion?": forms, "consistency?": forms,
+            ]),
+        ]))
     static let keysScopesModifyRequest = Schema.titled(
         "KeysScopesModifyRequest",
         .request(["zoneID": zoneIDAsked, "manifest": .base64, "wraps?": forms, "olderKey?": .base64, "nacre?": requestDetails]))

@@ -15,6 +15,16 @@ extension KeysLogResponse: WritableAnswer {
         if let wraps { writer.write("wraps", forms: wraps) }
         if let olderKeys { writer.write("olderKeys", forms: olderKeys) }
         writer.write("moreComing", moreComing)
+        if let tree {
+            writer.key("tree")
+            writer.beginObject()
+            writer.write(ifPresent: "head", base64: tree.head)
+            writer.write(ifPresent: "serverKey", base64: tree.serverKey)
+            writer.write(ifPresent: "index", tree.index)
+            if let inclusion = tree.inclusion { writer.write("inclusion", forms: inclusion) }
+            if let consistency = tree.consistency { writer.write("consistency", forms: consistency) }
+            writer.endObject()
+        }
         writer.endObject()
     }
 }

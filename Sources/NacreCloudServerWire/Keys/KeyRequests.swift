@@ -23,17 +23,18 @@ extension KeysAppendRequest: ReadableRequest {
 extension KeysLogRequest: ReadableRequest {
     package init(from reader: inout JSONReader) throws(JSONError) {
         var user: String?
-        var after: Int?
+        var (after, treeSize): (Int?, Int?) = (nil, nil)
         var `extension` = RequestExtension()
         try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
             case "user": user = try reader.optionalString()
             case "after": after = try reader.optionalInteger()
+            case "treeSize": treeSize = try reader.optionalInteger()
             case "nacre": `extension` = try RequestExtension(from: &reader)
             default: try reader.skip()
             }
         }
-        self.init(user: user, after: after, extension: `extension`)
+        self.init(user: user, after: after, treeSize: treeSize, extension: `extension`)
     }
 }

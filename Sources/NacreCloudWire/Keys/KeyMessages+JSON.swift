@@ -29,6 +29,7 @@ extension KeysLogRequest: RequestMessage {
         `extension`.write(to: &writer)
         writer.write(ifPresent: "user", user)
         writer.write(ifPresent: "after", after)
+        writer.write(ifPresent: "treeSize", treeSize)
         writer.endObject()
     }
 }
@@ -38,6 +39,7 @@ extension KeysLogResponse: AnswerMessage {
         var statements: [[UInt8]]?
         var (wraps, olderKeys): ([[UInt8]]?, [[UInt8]]?) = (nil, nil)
         var moreComing = false
+        var tree: Tree?
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
@@ -45,11 +47,35 @@ extension KeysLogResponse: AnswerMessage {
             case "wraps": wraps = try reader.optionalForms()
             case "olderKeys": olderKeys = try reader.optionalForms()
             case "moreComing": moreComing = try reader.optionalBoolean() ?? false
+            case "tree": tree = try reader.takeNull() ? nil : try Tree(from: &reader)
             default: try reader.skip()
             }
         }
         self.init(
-            statements: try reader.require(statements, "statements", at: start), moreComing: moreComing, wraps: wraps, olderKeys: olderKeys)
+            statements: try reader.require(statements, "statements", at: start), moreComing: moreComing, wraps: wraps, olderKeys: olderKeys,
+            tree: tree)
+    }
+}
+
+extension KeysLogResponse.Tree {
+    fileprivate init(from reader: inout JSONReader) throws(JSONError) {
+        var (head, serverKey): ([UInt8]?, [UInt8]?) = (nil, nil)
+        var index: Int?
+        var (inclusion, consistency): ([[UInt8]]?, [[UInt8]]?) = (nil, nil)
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "head": head = try reader.optionalBase64()
+            case "serverKey": serverKey = try reader.optionalBase64()
+            case "index": index = try reader.optionalInteger()
+            case "inclusion": inclusion = try reader.optionalForms()
+            case "consistency": consistency = try reader.optionalForms()
+            default: try reader.skip()
+            }
+        }
+        self.init(
+            head: try reader.require(head, "head", at: start), serverKey: try reader.require(serverKey, "serverKey", at: start), index: index,
+            inclusion: inclusion, consistency: consistency)
     }
 }
 

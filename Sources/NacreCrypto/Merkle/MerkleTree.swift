@@ -16,12 +16,12 @@ package struct MerkleTree: Sendable {
     /// The number of entries.
     package var size: Int { levels[0].count }
 
-    package var head: MerkleHead { MerkleHead(size: size, root: digest(of: 0..<size)) }
+    package var head: MerkleHead { MerkleHead(size: size, root: root(of: size)) }
 
     /// Returns the head that the log had with its first entries; nil if it has not as many.
     package func head(at size: Int) -> MerkleHead? {
         guard (0...self.size).contains(size) else { return nil }
-        return MerkleHead(size: size, root: digest(of: 0..<size))
+        return MerkleHead(size: size, root: root(of: size))
     }
 
     package mutating func append(_ entry: [UInt8]) {
@@ -39,50 +39,17 @@ package struct MerkleTree: Sendable {
     /// Returns the digests for `MerkleHead.includes`, from the entry upwards; nil if the log with `size` entries has no
     /// such index, or was never that long.
     package func inclusionProof(of index: Int, in size: Int) -> [[UInt8]]? {
-        guard size <= self.size, index >= 0, index < size else { return nil }
-        var subtree = 0..<size
-        var proof: [[UInt8]] = []
-        while subtree.count > 1 {
-            let (left, right) = Self.halves(of: subtree)
-            let isLeft = index < right.lowerBound
-            proof.append(digest(of: isLeft ? right : left))
-            subtree = isLeft ? left : right
-        }
-        return proof.reversed()
+        guard size <= self.size else { return nil }
+        return MerkleProof.inclusion(of: index, in: size)?.digests(kept)
     }
 
     /// Returns the digests for `MerkleHead.extends`; nil if the log was never as long as `newer`, or `older` is longer.
     package func consistencyProof(from older: Int, to newer: Int) -> [[UInt8]]? {
-        guard older >= 0, older <= newer, newer <= size else { return nil }
-        guard older > 0 else { return [] }
-        var subtree = 0..<newer
-        var proof: [[UInt8]] = []
-        while subtree.upperBound != older {
-            let (left, right) = Self.halves(of: subtree)
-            let isLeft = older <= right.lowerBound
-            proof.append(digest(of: isLeft ? right : left))
-            subtree = isLeft ? left : right
-        }
-        // The whole older tree is known to the verifier.
-        if subtree.lowerBound > 0 { proof.append(digest(of: subtree)) }
-        return proof.reversed()
+        guard newer <= size else { return nil }
+        return MerkleProof.consistency(from: older, to: newer)?.digests(kept)
     }
 
-    /// Splits two or more entries as RFC 9162 does: the left part is the largest power of two that leaves something.
-    private static func halves(of subtree: Range<Int>) -> (left: Range<Int>, right: Range<Int>) {
-        let middle = subtree.lowerBound + 1 << (Int.bitWidth - 1 - (subtree.count - 1).leadingZeroBitCount)
-        return (subtree.lowerBound..<middle, middle..<subtree.upperBound)
-    }
+    private func kept(_ node: MerkleNode) -> [UInt8]? { levels[node.level][node.index] }
 
-    /// Returns the digest of a subtree that `halves` leads to: its first index is a multiple of a power of two that is
-    /// not less than its length, so that a subtree of a power of two is in `levels`.
-    private func digest(of subtree: Range<Int>) -> [UInt8] {
-        guard !subtree.isEmpty else { return MerkleHead.empty.root }
-        guard subtree.count.nonzeroBitCount > 1 else {
-            let level = subtree.count.trailingZeroBitCount
-            return levels[level][subtree.lowerBound >> level]
-        }
-        let (left, right) = Self.halves(of: subtree)
-        return MerkleDigest.node(digest(of: left), digest(of: right))
-    }
+    private func root(of size: Int) -> [UInt8] { MerkleNode.joined(MerkleNode.all(of: 0..<size).compactMap(kept)) }
 }

@@ -12,6 +12,73 @@ package enum TreeOfLogs {
     }
 }
 
+/// What a server needs of the tree for the next statement and for the head. It keeps each node of the tree under the
+/// node's name.
+package struct TreeEdge: Hashable, Sendable {
+    private var edge: MerkleEdge
+
+    /// Makes the edge of a tree without statements.
+    package init() { edge = MerkleEdge() }
+
+    /// Reads what `size` and `digests` were; nil for anything else.
+    package init?(size: UInt64, digests: [Digest]) {
+        guard let size = Int(exactly: size), let edge = MerkleEdge(size: size, digests: digests.map(\.bytes)) else { return nil }
+        self.edge = edge
+    }
+
+    /// The number of statements.
+    package var size: UInt64 { UInt64(edge.size) }
+    /// The digests of the complete subtrees that the tree consists of, the largest first.
+    package var digests: [Digest] { edge.digests.compactMap(Digest.init) }
+
+    /// Appends a statement.
+    /// - Parameter entry: as `TreeOfLogs.entry` makes it.
+    /// - Returns: the digests of the nodes that it completes, by their names.
+    package mutating func append(_ entry: [UInt8]) -> [(node: String, digest: Digest)] {
+        edge.append(entry).compactMap { node, digest in Digest(digest).map { (node.name, $0) } }
+    }
+
+    /// Returns the signed head; nil where `TreeHead` refuses the names.
+    package func signed<Failure: Error>(
+        container: String, environment: String, stamp: UInt64, sign: ([UInt8]) throws(Failure) -> Signature
+    ) throws(Failure) -> TreeHead? {
+        try TreeHead(container: container, environment: environment, head: edge.head, stamp: stamp, sign: sign)
+    }
+}
+
+/// A proof about the tree, as the names of the nodes that it is made of.
+package struct TreeProof: Hashable, Sendable {
+    private let proof: MerkleProof
+
+    /// Proves that a statement is in the tree; nil if a tree of this size has no such index.
+    package init?(of index: UInt64, in size: UInt64) {
+        guard let index = Int(exactly: index), let size = Int(exactly: size), let proof = MerkleProof.inclusion(of: index, in: size) else {
+            return nil
+        }
+        self.proof = proof
+    }
+
+    /// Proves that the tree extends the one that it was; nil if that was larger.
+    package init?(from older: UInt64, to newer: UInt64) {
+        guard let older = Int(exactly: older), let newer = Int(exactly: newer), let proof = MerkleProof.consistency(from: older, to: newer)
+        else { return nil }
+        self.proof = proof
+    }
+
+    package var nodes: [String] { proof.nodes.map(\.name) }
+
+    /// Returns the digests of the proof; nil if a node is missing.
+    /// - Parameter kept: the digests of nodes, by their names.
+    package func digests(_ kept: [String: Digest]) -> [Digest]? {
+        proof.digests { kept[$0.name]?.bytes }?.compactMap(Digest.init)
+    }
+}
+
+extension MerkleNode {
+    /// The name under which a server keeps the node's digest.
+    fileprivate var name: String { "\(level) \(index)" }
+}
+
 /// The head of the tree, as the server signs it.
 package struct TreeHead: SignedForm {
     package static let kinds: [FormKind] = [.treeHead]
