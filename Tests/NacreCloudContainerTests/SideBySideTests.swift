@@ -193,6 +193,7 @@ import Testing
         try await ann.makeZone("Z")
         _ = try await ann.cloud.appendKeyStatement(scope.keys.request(), in: ann.target, by: ann.caller)
         _ = try await ann.cloud.modifyScope(scope.request(isNewKey: true), in: ann.target, by: ann.caller)
+        #expect(try await ann.modify([.sealing("first", under: first)], zone: "Z").first?.error == nil)
         try scope.goOn(isRotated: true)
         let rotation = try scope.request(isNewKey: true)
         between.next { _ = try await ann.cloud.modifyScope(rotation, in: ann.target, by: ann.caller) }
