@@ -17,6 +17,9 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
     /// The lines that are in the page, by index; `isStale` once they show something old.
     let lines = new Map();
     let isStale = false;
+    /// Lines that have gone out of sight, to be filled with other rows: thousands of elements that nobody needs any more stop the page
+    /// when they are collected.
+    let spare = [];
     /// Pixels above what is in sight, and the height of it, kept so that no one has to ask for a layout.
     let top = 0;
     let height = 0;
@@ -39,26 +42,40 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
         drawSoon();
     }
 
-    function line(index) {
-        const row = rows[index];
-        const made = h("div", {
-            role: "row", id: prefix + index, "aria-rowindex": String(index + 2), style: { top: `${index * ROW}px` },
-            onclick: (event) => {
-                if (event.target.closest("a")) return;
-                active = index;
-                if (event.target.closest(".grid-box") || event.ctrlKey || event.metaKey) toggle(index);
-                else if (event.shiftKey && canSelect) range(index);
-                else if (getSelection().isCollapsed) onopen(row);
-                drawSoon();
-            },
-        }, canSelect && h("div", { class: "grid-box", role: "gridcell" }, h("span", { class: "tick", "aria-hidden": "true" }), h("span", { class: "sr" })));
-        for (const column of columns) {
-            const shown = column.render(row);
-            made.append(h("div", { role: "gridcell", class: column.class,
-                title: typeof shown === "string" && shown.length > 18 ? shown.slice(0, 400) : undefined },
-                typeof shown === "string" && shown.length > 200 ? shown.slice(0, 200) : shown));
-        }
+    /// A line without a row.
+    function line() {
+        const made = h("div", { role: "row", onclick: (event) => {
+            if (event.target.closest("a")) return;
+            active = made.index;
+            if (event.target.closest(".grid-box") || event.ctrlKey || event.metaKey) toggle(active);
+            else if (event.shiftKey && canSelect) range(active);
+            else if (getSelection().isCollapsed) onopen(rows[active]);
+            drawSoon();
+        } }, canSelect && h("div", { class: "grid-box", role: "gridcell" }, h("span", { class: "tick", "aria-hidden": "true" }), h("span", { class: "sr" })),
+        columns.map((column) => h("div", { role: "gridcell", class: column.class }, "")));
         return made;
+    }
+
+    /// Shows a row in a line.
+    function fill(made, index) {
+        made.index = index;
+        made.id = prefix + index;
+        made.setAttribute("aria-rowindex", String(index + 2));
+        made.style.top = `${index * ROW}px`;
+        let cell = canSelect ? made.children[1] : made.firstChild;
+        for (const column of columns) {
+            show(cell, column.render(rows[index]));
+            cell = cell.nextSibling;
+        }
+    }
+
+    function show(cell, shown) {
+        const isText = typeof shown === "string";
+        if (isText && shown.length > 18) cell.title = shown.slice(0, 400);
+        else cell.removeAttribute("title");
+        if (!isText) put(cell, shown);
+        else if (cell.childNodes.length === 1 && cell.firstChild.nodeType === Node.TEXT_NODE) cell.firstChild.data = shown.slice(0, 200);
+        else cell.textContent = shown.slice(0, 200);
     }
 
     /// Shows whether a line is the active one, the current one, and selected.
@@ -100,19 +117,24 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
         if (rows.length && to >= rows.length - 40) onmore?.();
         for (const [index, made] of lines) {
             if (!isStale && index >= from && index <= to) continue;
-            made.remove();
+            if (isStale) made.remove();
+            else spare.push(made);
             lines.delete(index);
         }
+        if (isStale) spare = [];
         isStale = false;
         const added = document.createDocumentFragment();
         for (let index = from; index <= to; index += 1) {
             if (!lines.has(index)) {
-                lines.set(index, line(index));
-                added.append(lines.get(index));
+                const made = spare.pop() ?? line();
+                fill(made, index);
+                lines.set(index, made);
+                if (!made.isConnected) added.append(made);
             }
             mark(lines.get(index), index);
         }
         body.append(added);
+        for (const made of spare) made.remove();
         if (lines.has(active)) element.setAttribute("aria-activedescendant", prefix + active);
         else element.removeAttribute("aria-activedescendant");
     }

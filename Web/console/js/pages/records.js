@@ -23,7 +23,7 @@ const PAGE = 200;
 const keyOf = (record) => `${record.zoneID?.zoneName ?? ""}\n${record.recordName}`;
 
 const systemColumns = [
-    { name: "___recordID", title: "Record name", width: 170, render: (record) => h("span", { class: "mono" }, record.recordName) },
+    { name: "___recordID", title: "Record name", width: 170, class: "mono", render: (record) => record.recordName },
     { name: "zone", title: "Zone", width: 124, render: (record) => record.zoneID?.zoneName ?? "" },
     { name: "___modTime", title: "Modified", width: 112, render: (record) => time(record.modified?.timestamp) },
     { name: "___createTime", title: "Created", width: 112, render: (record) => time(record.created?.timestamp) },
