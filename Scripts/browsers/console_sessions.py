@@ -65,8 +65,10 @@ def check_passkey(scene):
     changes = 0
     for path in ["/server/home", "/server/alerts", "/server/backups", "/server/faults", "/server/status", "/server/alerts/server-errors"] + [
             f"/c/{CONTAINER}/development/{one}" for one in ("schema", "ckdb", "push", "sharing", "records", "deploy")]:
-        scene.open(page, "#" + path)
-        words = "New |Make it|Add |Save|Keep|Give|Take|Change|Silence|Test|Remove|Delete|Back up|Verify|Order|Replace|Invite"
+        page.evaluate("fragment => { location.hash = fragment }", path)
+        scene.settle(page)
+        assert page.locator("nav [aria-current]").count() or path.endswith(("records", "deploy")), f"{path} is not there"
+        words = r"(New|Make|Add|Save|Keep|Give|Take|Change|Silence|Test|Remove|Delete|Back up|Verify|Order|Replace|Invite)\b"
         buttons = [one for one in page.locator("main button:visible:enabled").all() if re.match(words, one.inner_text().strip())]
         assert not buttons, f"{path} has {[one.inner_text() for one in buttons]}"
         assert not page.locator("main .toggle:enabled, main form:visible").count(), f"{path} has something to change"
