@@ -185,10 +185,15 @@
         let newest: ScopeKey
         /// Open the values that were saved before, the newest first.
         let older: [ScopeKey]
-        /// The newest of the verified chain.
-        let manifest: ScopeManifest
+        /// Says who may write.
+        let chain: ScopeChain
+        /// The verified log of the owner's account, which is the user's own.
+        let log: KeyLog
         /// Signs.
         let device: DeviceKeys
+
+        /// The newest of the verified chain.
+        var manifest: ScopeManifest { chain.newest }
 
         /// Returns the key of a name; nil if it does not count in this zone.
         func key(_ id: KeyID) -> ScopeKey? {
@@ -207,11 +212,9 @@
         private mutating func taken(_ shown: ShownScope, at place: Place, of own: OwnKeys) throws -> ZoneKeys {
             let log = own.log
             let chain = try ScopeChain(
-                try shown.manifests.reversed().map { try ScopeManifest($0) }, owner: log.fingerprint, logs: [log.fingerprint: log])
+                try shown.manifests.reversed().map { try ScopeManifest($0) }, of: place, root: "", owner: log.fingerprint,
+                logs: [log.fingerprint: log])
             let manifest = chain.newest
-            guard manifest.parts.place == place, manifest.parts.root.isEmpty else {
-                throw CKError.keysRefused("The keys that the server shows for zone '\(place.zone)' are of another place")
-            }
             try see(chain, inZone: place.zone)
             guard let id = manifest.parts.keyID,
                 let wrap = try shown.wraps.map({ try KeyWrap($0) }).first(where: { $0.subject == .scopeKey(id) && $0.recipient == log.fingerprint }),
@@ -228,7 +231,7 @@
                 key = try key.open(older: next, manifest: manifest)
                 older.append(key)
             }
-            return ZoneKeys(place: place, newest: newest, older: older, manifest: manifest, device: own.device)
+            return ZoneKeys(place: place, newest: newest, older: older, chain: chain, log: log, device: own.device)
         }
 
         /// Keeps the head of a zone's scope. A zone that was made again has another scope. One that it had before is
