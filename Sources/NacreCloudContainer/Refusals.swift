@@ -215,7 +215,7 @@ extension ServerError {
     /// - Parameter part: the encrypted field, or `nacre.manifest`.
     static func keyIsNotNewest(_ part: String) -> ServerError {
         ServerError(
-            .badRequest, "the key of this encrypted value is not the newest of its scope", field: part,
+            .badRequest, keyIsNotNewestReason, field: part,
             remedy: "Fetch the keys of the zone, seal under the newest, and save again.")
     }
 

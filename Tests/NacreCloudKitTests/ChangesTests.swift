@@ -110,9 +110,9 @@ import Testing
         (#"{"zones":[{"records":[],"syncToken":"\u0031","moreComing":true}]}"#, nil), (#""syncToken":"#, nil), ("", nil),
     ])
     func `the end of an answer says from where to go on, before the rest of it is read`(json: String, token: String?) {
-        let answer = ZoneChangesAnswer(bytes: Array(json.utf8), user: CurrentUser(recordName: nil))
+        let answer = ZoneChangesAnswer(bytes: Array(json.utf8), user: CurrentUser(recordName: nil), moment: 0)
         #expect(answer.tokenOfMore == token)
-        let long = ZoneChangesAnswer(bytes: Array((String(repeating: " ", count: 10_000) + json).utf8), user: answer.user)
+        let long = ZoneChangesAnswer(bytes: Array((String(repeating: " ", count: 10_000) + json).utf8), user: answer.user, moment: 0)
         #expect(long.tokenOfMore == token)
     }
 

@@ -196,15 +196,6 @@ import Testing
         #expect(free.saveResults[innocent.recordID]?.word == "ok")
     }
 
-    @Test func `an encrypted value fails the save and says that it is not supported`() async throws {
-        let record = note("a")
-        record.encryptedValues["secret"] = "s"
-        let error = try #require(await thrown { try await setting.database.save(record) })
-        #expect(error.code == .invalidArguments)
-        #expect(error.localizedDescription == "Encrypted fields are not supported by this version: 'secret'")
-        #expect(await setting.cloud.paths == [])
-    }
-
     @Test func `names that cannot be are errors, not traps`() async throws {
         let unnamed = note("")
         #expect(await thrown { try await setting.database.save(unnamed) }?.code == .invalidArguments)

@@ -1,6 +1,7 @@
 import Foundation
 import NacreCloudServerWire
 import NacreCloudWire
+import NacreEncryptionForms
 import NacreLocks
 
 @testable import CloudKit
@@ -64,7 +65,17 @@ actor PretendCloud: Transport {
     func limitAnswers(to items: Int) { itemsPerAnswer = items }
     static let answerTooLarge = ServerError(.badRequest, "more than one answer may have", native: .limitExceeded)
 
+    /// Errors of the next saves with manifests.
+    private var refusals: [ServerError] = []
+
     func failNext(_ faults: Fault...) { self.faults += faults }
+    func refuseSealed(_ errors: [ServerError]) { refusals += errors }
+    /// Changes a record as no client does.
+    func alter(_ name: String, in zone: ZoneID, _ body: @Sendable (inout Record) -> Void) {
+        guard var record = records[zone]?[name] else { return }
+        body(&record)
+        records[zone]?[name] = record
+    }
     func answerChanges(_ pages: ChangesDatabaseResponse...) { databasePages += pages }
     func answerZoneChanges(_ pages: ChangesZoneResponse.Result...) { zonePages += pages }
     func answerQueries(_ pages: RecordsQueryResponse...) { queryPages += pages }
@@ -202,16 +213,27 @@ actor PretendCloud: Transport {
                 ?? ServerError(.notFound, "Record not found")
             return .failure(recordName: name, error)
         }
+        if let error = fault(of: change, over: stored) { return .failure(recordName: name, error) }
         commits += 1
         let stamp = Record.Stamp(timestamp: Timestamp(secondsSince2001: 1000.125 + Double(commits)), userRecordName: "_alice", deviceID: "1")
         var fields = stored?.fields ?? RecordFields()
         for field in change.set.entries { fields[field.name] = kept(field.value) }
         for name in change.cleared { fields[name] = nil }
-        let record = Record(
+        var record = Record(
             recordName: name, recordType: change.recordType ?? stored?.recordType ?? "", recordChangeTag: "tag\(commits)",
             created: stored?.created ?? stamp, modified: stamp, fields: fields)
+        record.manifest = change.manifest?.bytes ?? stored?.manifest
         records[zone, default: [:]][name] = record
         return .record(shown(record))
+    }
+
+    /// The fault of a save whose manifest is made from another one than the stored.
+    private func fault(of change: RecordChange, over stored: Record?) -> ServerError? {
+        guard let manifest = change.manifest else { return nil }
+        if !refusals.isEmpty { return refusals.removeFirst() }
+        if stored == nil { return manifest.base == nil ? nil : ServerError(.notFound, "Record not found") }
+        if manifest.base == stored?.manifest.map({ Digest(of: $0).bytes }) { return nil }
+        return ServerError(.conflict, "client oplock error updating record", internalCode: 2004, serverRecord: stored)
     }
 
     private func lookup(_ request: RecordsLookupRequest) throws(ServerError) -> RecordsResponse {

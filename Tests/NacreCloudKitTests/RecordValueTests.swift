@@ -204,20 +204,6 @@ import Testing
         #expect(record[key] as? String == "x")
         #expect(record.snapshot.fault == nil)
     }
-
-    @Test func `an encrypted value is never kept in the clear, and fails the save`() throws {
-        record.encryptedValues["secret"] = "s"
-        #expect(record.allKeys().isEmpty)
-        #expect(record.encryptedValues["secret"] as? String == "s" && record.encryptedValues.allKeys() == ["secret"])
-        let data = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
-        let read = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data))
-        #expect(read.encryptedValues["secret"] as? String == nil && read.encryptedValues.changedKeys() == ["secret"])
-        for kept in [record, read] {
-            #expect(kept.snapshot.fault == ValueFault(key: "secret", reason: .encrypted))
-            kept.encryptedValues["secret"] = nil
-            #expect(kept.snapshot.fault == nil && kept.encryptedValues["secret"] as? String == nil)
-        }
-    }
 }
 
 private struct OwnValue: CKRecordValueProtocol {}

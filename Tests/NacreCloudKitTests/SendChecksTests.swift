@@ -136,7 +136,15 @@ import Testing
             "an integer beyond 64 bits with a sign": saving { $0["f"] = UInt64.max },
             "an asset whose URL is of no file": saving { $0["f"] = URL(string: "https://example.com/a").map { CKAsset(fileURL: $0) } },
             "an encrypted asset or reference": saving { $0.encryptedValues["f"] = CKRecord.Reference(record: $0, action: .none) },
-            "an encrypted value": saving { $0.encryptedValues["f"] = "a" },
+            "a key that is plain and encrypted": saving {
+                $0["f"] = "a"
+                $0.encryptedValues["f"] = "a"
+            },
+            "in the public database, an encrypted value": { setting in
+                let record = record()
+                record.encryptedValues["f"] = "a"
+                return await save([record], in: setting.container.publicCloudDatabase)
+            },
             "a parent with `deleteSelf`": saving {
                 $0.parent = CKRecord.Reference(recordID: CKRecord.ID(recordName: "p", zoneID: zoneID), action: .deleteSelf)
             },

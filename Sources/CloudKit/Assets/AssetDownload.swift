@@ -33,21 +33,31 @@ extension Conversation {
     /// Fetches the assets of records, some at a time. Items are reported in their order, each as soon as its assets are
     /// there and earlier items were reported.
     ///
-    /// A failed asset fails its record alone. Files of records that are not reported are removed.
+    /// A failed asset fails its record alone, and so do encrypted values that do not verify. Files of records that are
+    /// not reported are removed.
     ///
     /// - Parameters:
+    ///   - asked: the fields that were asked for; nil for all.
+    ///   - moment: the value of `seenMoment` before the records were asked for.
     ///   - record: returns the record in an item, and its ID in the app.
     ///   - progress: called with the fraction of a record's bytes.
     ///   - callBack: called with nil for an item that is no record.
-    /// - Throws: `operationCancelled` alone.
+    /// - Throws: `operationCancelled`, or the error with which the keys of encrypted values could not be fetched, before
+    ///   anything is reported.
     func withAssets<Item: Sendable>(
-        _ items: [Item], record: (Item) -> (record: Record, id: CKRecord.ID)?, progress: (@Sendable (CKRecord.ID, Double) -> Void)? = nil,
-        callBack: (Item, Result<CKRecord, CKError>?) -> Void
+        _ items: [Item], asked: [String]?, since moment: Int, record: (Item) -> (record: Record, id: CKRecord.ID)?,
+        progress: (@Sendable (CKRecord.ID, Double) -> Void)? = nil, callBack: (Item, Result<CKRecord, CKError>?) -> Void
     ) async throws(CKError) {
+        let opened = await opened(items.map { record($0).map { ShownRecord(record: $0.record, id: $0.id) } }, asked: asked, since: moment)
+        if let fault = opened.fault { throw fault }
         var arrivals: [Int: Arrivals] = [:]
         var jobs: [Job] = []
         for (index, item) in items.enumerated() {
             guard let found = record(item) else { continue }
+            if case .failure(let error)? = opened.results[index] {
+                arrivals[index] = Arrivals(missing: 0, failure: error)
+                continue
+            }
             let own = Self.jobs(item: index, found.record, found.id, progress)
             if !own.isEmpty { arrivals[index] = Arrivals(missing: own.count) }
             jobs += own
@@ -64,7 +74,8 @@ extension Conversation {
                         found.map {
                             .success(
                                 CKRecord.make(
-                                    wire: $0.record, recordID: $0.id, assets: Self.assets(of: $0.record, arrivals[told]), server: serverURL))
+                                    wire: $0.record, recordID: $0.id, assets: Self.assets(of: $0.record, arrivals[told]),
+                                    encrypted: try? opened.results[told]?.get(), server: serverURL))
                         })
                 }
                 arrivals[told] = nil

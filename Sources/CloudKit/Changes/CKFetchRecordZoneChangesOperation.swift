@@ -132,17 +132,17 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             // No token inside a commit is safe to keep. A commit is therefore fetched to its end, even if one batch was
             // requested.
             guard page.moreComing, fetchAllChanges || page.isMidCommit else {
-                try await callBack(page.records, of: zoneID)
+                try await callBack(page.records, of: zoneID, asked: item.desiredKeys, since: found.moment)
                 callBack(zoneID, .success((token, data, page.moreComing)))
                 return
             }
             // A server that repeats its token would cause an endless loop.
             guard page.syncToken != asked.syncToken else {
-                try await callBack(page.records, of: zoneID)
+                try await callBack(page.records, of: zoneID, asked: item.desiredKeys, since: found.moment)
                 throw .unexpectedAnswer
             }
             async let late = conversation.changes(in: asked, after: hint == page.syncToken ? nil : page.syncToken)
-            try await callBack(page.records, of: zoneID)
+            try await callBack(page.records, of: zoneID, asked: item.desiredKeys, since: found.moment)
             if fetchAllChanges && !page.isMidCommit {
                 report { self.recordZoneChangeTokensUpdatedBlock?(zoneID, token, data) }
             }
@@ -154,8 +154,10 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 
     // MARK: Reporting
 
-    private func callBack(_ changes: [RecordResult], of zoneID: CKRecordZone.ID) async throws(CKError) {
-        try await conversation.withAssets(changes) { change in
+    private func callBack(
+        _ changes: [RecordResult], of zoneID: CKRecordZone.ID, asked: [String]?, since moment: Int
+    ) async throws(CKError) {
+        try await conversation.withAssets(changes, asked: asked, since: moment) { change in
             guard case .record(let record) = change else { return nil }
             return (record, CKRecord.ID(recordName: record.recordName, zoneID: zoneID))
         } callBack: { change, record in
@@ -169,6 +171,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             callBack(CKRecord.ID(recordName: record.recordName, zoneID: zoneID), found ?? .failure(.unexpectedAnswer))
         case .deleted(let tombstone):
             let recordID = CKRecord.ID(recordName: tombstone.recordName, zoneID: zoneID)
+            conversation.forgetVersion(of: recordID)
             let deletion = CKDatabase.RecordZoneChange.Deletion(recordID: recordID, recordType: tombstone.recordType ?? "")
             report { [self] in
                 if whenDone != nil { results.deletions.append(deletion) }

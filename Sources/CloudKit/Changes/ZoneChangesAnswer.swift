@@ -9,6 +9,8 @@ struct ZoneChangesAnswer: Sendable {
 
     let bytes: [UInt8]
     let user: CurrentUser
+    /// The value of `seenMoment` before the page was asked for.
+    let moment: Int
 
     /// The page's token if the page's end says that more is coming. It is a hint that the decoded page confirms.
     ///

@@ -44,6 +44,8 @@ final class ServerLine: Sendable {
     #if canImport(NacreEncryption)
         /// The keys of zones that were opened.
         let openedKeys = Locked(OpenedKeys())
+        /// The versions of records that this process has seen.
+        let seenRecords = Locked(SeenRecords())
     #endif
 
     struct ContactKey: Sendable {

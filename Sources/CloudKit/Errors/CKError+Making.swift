@@ -61,8 +61,10 @@ extension CKError {
 
     /// Makes the server's error for a record that was to be saved. A conflict contains the three versions.
     ///
-    /// - Parameter server: the server's URL, with which the URLs of shares begin.
-    init(_ error: ServerError, saving record: CKRecord, server: URL? = nil) {
+    /// - Parameters:
+    ///   - encrypted: the encrypted values of the server's version; nil if they were not opened.
+    ///   - server: the server's URL, with which the URLs of shares begin.
+    init(_ error: ServerError, saving record: CKRecord, encrypted: EncryptedFields? = nil, server: URL? = nil) {
         guard error.nativeCode == NativeErrorCode.serverRecordChanged.rawValue else {
             self.init(error)
             return
@@ -72,7 +74,7 @@ extension CKError {
             CKRecordChangedErrorAncestorRecordKey: record.ancestor,
         ]
         records[CKRecordChangedErrorServerRecordKey] = error.serverRecord.map {
-            CKRecord.make(wire: $0.value, recordID: record.recordID, server: server)
+            CKRecord.make(wire: $0.value, recordID: record.recordID, encrypted: encrypted, server: server)
         }
         self.init(error, records: records)
     }

@@ -83,8 +83,9 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         request.resultsLimit = resultsLimit > 0 ? resultsLimit : nil
         request.desiredKeys = desiredKeys
         while true {
+            let moment = conversation.seenMoment
             let page = try await conversation.query(request)
-            try await callBack(page.records, conversation)
+            try await callBack(page.records, since: moment, conversation)
             for failure in page.failures { callBack(failure, in: conversation.scope) }
             // A server that repeats its marker would cause an endless loop.
             guard page.continuationMarker == nil || page.continuationMarker != request.continuationMarker else { throw .unexpectedAnswer }
@@ -117,9 +118,9 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         }
     }
 
-    private func callBack(_ records: [Record], _ conversation: Conversation) async throws(CKError) {
+    private func callBack(_ records: [Record], since moment: Int, _ conversation: Conversation) async throws(CKError) {
         let found = records.map { ($0, CKRecord.ID(recordName: $0.recordName, zoneID: zone($0.zoneID, in: conversation.scope))) }
-        try await conversation.withAssets(found) {
+        try await conversation.withAssets(found, asked: desiredKeys, since: moment) {
             $0
         } callBack: { item, record in
             callBack(item.1, record ?? .failure(.unexpectedAnswer))

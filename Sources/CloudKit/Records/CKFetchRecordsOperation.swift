@@ -87,14 +87,16 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
         let desiredKeys = desiredKeys
         try await conversation.eachZone(batches(asked.filter { $0.error(in: scope) == nil })) { batch throws(CKError) in
-            try await callBack(Array(zip(batch.recordIDs, conversation.lookup(batch.recordIDs[...], in: batch.zoneID, desiredKeys))))
+            let moment = conversation.seenMoment
+            let answers = try await conversation.lookup(batch.recordIDs[...], in: batch.zoneID, desiredKeys)
+            try await callBack(Array(zip(batch.recordIDs, answers)), since: moment)
         } failed: { batch, error in
             for recordID in batch.recordIDs { callBack(recordID, .failure(error)) }
         }
     }
 
-    private func callBack(_ answers: [(CKRecord.ID, RecordResult)]) async throws(CKError) {
-        try await conversation.withAssets(answers) { recordID, answer in
+    private func callBack(_ answers: [(CKRecord.ID, RecordResult)], since moment: Int) async throws(CKError) {
+        try await conversation.withAssets(answers, asked: desiredKeys, since: moment) { recordID, answer in
             guard case .record(let record) = answer, record.recordName == recordID.recordName else { return nil }
             return (record, recordID)
         } progress: { [self] recordID, fraction in
@@ -103,6 +105,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             if let found {
                 callBack(answer.0, found)
             } else if case .failure(_, let error) = answer.1 {
+                if error.nativeCode == NativeErrorCode.unknownItem.rawValue { conversation.forgetVersion(of: answer.0) }
                 callBack(answer.0, .failure(CKError(error)))
             } else {
                 callBack(answer.0, .failure(.unexpectedAnswer))

@@ -90,19 +90,24 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
         let clientChangeToken = clientChangeTokenData.map { [UInt8]($0) }
         try await conversation.eachZone(plan.batches) { batch throws(CKError) in
-            try await sendWithFiles(batch) { $0.request(isAtomic: isAtomic, policy: policy, clientChangeToken: clientChangeToken) }
+            try await sendWhole(batch, policy) { $0.request(isAtomic: isAtomic, policy: policy, clientChangeToken: clientChangeToken) }
         } failed: { batch, error in
             callBack(batch, error)
         }
     }
 
-    /// Sends the files of a batch, and then the batch without the saves whose files failed.
+    /// Sends the files of a batch, seals its encrypted values, and then sends the batch without the saves that failed.
     /// - Throws: an error before any result of the batch was reported.
-    private func sendWithFiles(
-        _ batch: ModifyPlan.Batch, _ makeRequest: (ModifyPlan.Batch) -> RecordsModifyRequest
+    private func sendWhole(
+        _ batch: ModifyPlan.Batch, _ policy: SavePolicy, _ makeRequest: (ModifyPlan.Batch) -> RecordsModifyRequest
     ) async throws(CKError) {
         var (ready, failures) = try await conversation.upload(batch, isAtomic: isAtomic) { [self] record, fraction in
             report { self.perRecordProgressBlock?(record, fraction) }
+        }
+        if failures.isEmpty || !isAtomic {
+            let sealed = try await conversation.sealed(ready)
+            ready = sealed.batch
+            failures.merge(sealed.failures) { before, _ in before }
         }
         guard failures.isEmpty || !isAtomic else {
             for (index, save) in batch.saves.enumerated() { callBack(save.record, .failure(failures[index] ?? .failedWithItsBatch)) }
@@ -110,29 +115,63 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             return
         }
         ready.saves = ready.saves.enumerated().filter { failures[$0.offset] == nil }.map(\.element)
-        if !ready.saves.isEmpty || !ready.deletions.isEmpty { try await send(ready, makeRequest) }
+        if !ready.saves.isEmpty || !ready.deletions.isEmpty { try await send(ready, policy, makeRequest) }
         for (index, error) in failures.sorted(by: { $0.key < $1.key }) { callBack(batch.saves[index].record, .failure(error)) }
     }
 
     /// Sends a batch, in halves if it is too large and not atomic.
     /// - Throws: an error before any result of the batch was reported.
-    private func send(_ batch: ModifyPlan.Batch, _ makeRequest: (ModifyPlan.Batch) -> RecordsModifyRequest) async throws(CKError) {
+    private func send(
+        _ batch: ModifyPlan.Batch, _ policy: SavePolicy, tries: SealingTries = SealingTries(),
+        _ makeRequest: (ModifyPlan.Batch) -> RecordsModifyRequest
+    ) async throws(CKError) {
         let request = makeRequest(batch)
+        let moment = conversation.seenMoment
+        let answers: [RecordResult]
         do throws(CKError) {
-            let response = try await conversation.modify(request)
-            guard response.records.count == batch.saves.count + batch.deletions.count else { throw .unexpectedAnswer }
-            for (save, answer) in zip(batch.saves, response.records) { callBack(save, answer) }
-            for (recordID, answer) in zip(batch.deletions, response.records.dropFirst(batch.saves.count)) { callBack(recordID, answer) }
+            answers = try await conversation.modify(request).records
+            guard answers.count == batch.saves.count + batch.deletions.count else { throw .unexpectedAnswer }
         } catch {
             guard error.code == .limitExceeded, request.atomic != true, let halves = batch.halves else { throw error }
-            try await send(halves.first, makeRequest)
+            try await send(halves.first, policy, tries: tries, makeRequest)
             do throws(CKError) {
-                try await send(halves.second, makeRequest)
+                try await send(halves.second, policy, tries: tries, makeRequest)
             } catch {
                 guard error.code != .operationCancelled else { throw error }
                 callBack(halves.second, error)
             }
+            return
         }
+        let opened = await conversation.opened(batch.shown(in: answers), since: moment).results
+        let isAtomic = request.atomic == true
+        let again = try await conversation.repeated(batch, after: answers, opened: opened, policy: policy, isAtomic: isAtomic, tries)
+        if let again, isAtomic { return try await sendAgain(again, policy, makeRequest) }
+        let repeated = Set(again?.indices ?? [])
+        for (index, save) in batch.saves.enumerated() where !repeated.contains(index) { callBack(save, answers[index], opened[index]) }
+        for (recordID, answer) in zip(batch.deletions, answers.dropFirst(batch.saves.count)) { callBack(recordID, answer) }
+        guard let again else { return }
+        do throws(CKError) {
+            try await sendAgain(again, policy, makeRequest)
+        } catch {
+            guard error.code != .operationCancelled else { throw error }
+            callBack(again.batch, error)
+        }
+    }
+
+    /// Seals saves anew, and sends them again.
+    /// - Throws: an error before any result of the saves was reported.
+    private func sendAgain(
+        _ again: RepeatedSaves, _ policy: SavePolicy, _ makeRequest: (ModifyPlan.Batch) -> RecordsModifyRequest
+    ) async throws(CKError) {
+        var (ready, failures) = try await conversation.sealed(again.batch, again.tries)
+        if !failures.isEmpty, makeRequest(again.batch).atomic == true {
+            for index in ready.saves.indices { callBack(ready.saves[index].record, .failure(failures[index] ?? .failedWithItsBatch)) }
+            for recordID in ready.deletions { callBack(recordID, .failure(.failedWithItsBatch)) }
+            return
+        }
+        ready.saves = ready.saves.enumerated().filter { failures[$0.offset] == nil }.map(\.element)
+        if !ready.saves.isEmpty || !ready.deletions.isEmpty { try await send(ready, policy, tries: again.tries, makeRequest) }
+        for (index, error) in failures.sorted(by: { $0.key < $1.key }) { callBack(again.batch.saves[index].record, .failure(error)) }
     }
 
     private func callBack(_ batch: ModifyPlan.Batch, _ error: CKError) {
@@ -140,21 +179,31 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         for recordID in batch.deletions { callBack(recordID, .failure(error)) }
     }
 
-    private func callBack(_ save: ModifyPlan.Save, _ answer: RecordResult) {
+    /// - Parameter opened: the encrypted values of the record in the answer.
+    private func callBack(_ save: ModifyPlan.Save, _ answer: RecordResult, _ opened: Result<EncryptedFields, CKError>?) {
+        if case .failure(let error)? = opened { return callBack(save.record, .failure(error)) }
+        let encrypted = try? opened?.get()
         switch answer {
         case .record(let saved) where saved.recordName == save.record.recordID.recordName:
             let server = conversation.serverURL
-            save.record.adopt(saved, sent: save.change, assets: save.assets, server: server)
+            save.record.adopt(
+                saved, sent: save.change, assets: save.assets, secrets: save.secrets, opened: encrypted ?? EncryptedFields(unopened: saved),
+                server: server)
             let assets = RecordState.assets(of: saved.fields, sent: save.assets, over: save.record.snapshot.assets)
-            callBack(save.record, .success(CKRecord.make(wire: saved, recordID: save.record.recordID, assets: assets, server: server)))
-        case .failure(_, let error): callBack(save.record, .failure(CKError(error, saving: save.record, server: conversation.serverURL)))
+            let record = CKRecord.make(wire: saved, recordID: save.record.recordID, assets: assets, encrypted: encrypted, server: server)
+            callBack(save.record, .success(record))
+        case .failure(_, let error):
+            let server = conversation.serverURL
+            callBack(save.record, .failure(CKError(error, saving: save.record, encrypted: encrypted, server: server)))
         case .record, .deleted: callBack(save.record, .failure(.unexpectedAnswer))
         }
     }
 
     private func callBack(_ recordID: CKRecord.ID, _ answer: RecordResult) {
         switch answer {
-        case .deleted: callBack(recordID, .success(()))
+        case .deleted:
+            conversation.forgetVersion(of: recordID)
+            callBack(recordID, .success(()))
         case .failure(_, let error): callBack(recordID, .failure(CKError(error)))
         case .record: callBack(recordID, .failure(.unexpectedAnswer))
         }

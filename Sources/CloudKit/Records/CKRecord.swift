@@ -112,10 +112,13 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     /// includes keys set to the same value.
     open func changedKeys() -> [CKRecord.FieldKey] { snapshot.changed.sorted() }
 
-    /// Fields that only holders of a key can read.
+    /// Fields that only this user's devices can read: values are sealed before they leave the device.
     ///
-    /// On this server: not supported by this version. A value that is set can be read again, is in no archive, and
-    /// fails the record's next save with `invalidArguments`; nothing is stored unencrypted instead.
+    /// They have all types but assets and references, in the user's own zones of the private database. Their keys are
+    /// not among those of the record. A field is plain or encrypted for ever: a key that is set in both ways fails the
+    /// save. On a device without keys records have no encrypted values, and saving one fails with an error that names
+    /// the remedy. An archive has them sealed for this device. Elsewhere it decodes without them, and one that was
+    /// changed and not saved then fails the next save.
     open var encryptedValues: any CKRecordKeyValueSetting & Sendable { EncryptedValues(record: self) }
 
     // MARK: Hierarchy
@@ -197,7 +200,10 @@ extension RecordState {
 
 extension CKRecord {
     /// Applies the server's version after a save of this record; see `RecordState.adopt`.
-    func adopt(_ saved: Record, sent: RecordChange, assets: [String: [CKAsset]] = [:], server: URL? = nil) {
-        state.withLock { $0.adopt(saved, sent: sent, assets: assets, server: server) }
+    func adopt(
+        _ saved: Record, sent: RecordChange, assets: [String: [CKAsset]] = [:], secrets: SecretChange = SecretChange(),
+        opened: EncryptedFields = EncryptedFields(), server: URL? = nil
+    ) {
+        state.withLock { $0.adopt(saved, sent: sent, assets: assets, secrets: secrets, opened: opened, server: server) }
     }
 }

@@ -8,12 +8,25 @@ struct ModifyPlan {
         var change: RecordChange
         /// The app's objects for the assets in the fields that are sent.
         let assets: [String: [CKAsset]]
+        /// The encrypted values that are sent, which `change` has once they are sealed.
+        var secrets: SecretChange
+        /// The encrypted values of the version that the save builds on.
+        let held: EncryptedFields
+        /// The moment at which the record was created; nil for a new one.
+        let created: Timestamp?
+        /// Whether the save changes an encrypted value, or the parent of a record with a manifest.
+        let needsSealing: Bool
 
         init(_ record: CKRecord, _ state: RecordState, policy: SavePolicy) {
             let change = state.change(policy: policy)
+            let secrets = state.secretChange(policy: policy)
             self.record = record
             self.change = change
             assets = state.assets.filter { change.set[$0.key] != nil }
+            self.secrets = secrets
+            held = state.encrypted.ancestor
+            created = state.created?.timestamp
+            needsSealing = !secrets.isEmpty || secrets.manifest != nil && state.parent != state.fetchedParent
         }
     }
 
@@ -92,7 +105,7 @@ struct ModifyPlan {
                 batches[batch(recordID.zoneID)].deletions.append(recordID)
             }
         }
-        let bytes = batches.reduce(0) { $0 + $1.saves.reduce(0) { $0 + $1.change.set.byteCount } }
+        let bytes = batches.reduce(0) { $0 + $1.saves.reduce(0) { $0 + $1.change.set.byteCount + $1.secrets.values.byteCount } }
         guard bytes <= Limits.nativeRequestBytes else { throw .tooManyBytes(count: bytes, maximum: Limits.nativeRequestBytes) }
     }
 
@@ -105,7 +118,8 @@ struct ModifyPlan {
         init(_ states: [RecordState], _ recordIDs: [CKRecord.ID], asPart: [CKRecord.ID: CKError], in scope: CKDatabase.Scope) {
             own = asPart
             for state in states {
-                if let error = state.fault.map(CKError.init) ?? state.recordID.error(in: scope) { own[state.recordID] = error }
+                let fault = state.fault ?? (scope == .public ? state.encrypted.faultInPublic : nil)
+                if let error = fault.map(CKError.init) ?? state.recordID.error(in: scope) { own[state.recordID] = error }
             }
             for recordID in recordIDs { own[recordID] = recordID.error(in: scope) }
             zones = Set(own.keys.map(\.zoneID))

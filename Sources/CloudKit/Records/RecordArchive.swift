@@ -37,7 +37,10 @@ struct ArchivedRecord: Codable {
     var fetchedFields: [String: ArchivedValue]
     var changed: [String]
     var faults: [String: ValueFault]
+    /// The encrypted values that were changed. Versions of the framework that do not read `secrets` refuse to save them.
     var encrypted: [String]
+    /// The encrypted values; nil if there are none.
+    var secrets: ArchivedSecrets?
     /// The values that no field can hold, as far as their parts can be encoded, and a parent that cannot be one.
     var held: [String: ArchivedValue]?
     var heldParent: Link?
@@ -52,6 +55,8 @@ extension RecordState {
         system.fields = RecordFields()
         system.fetchedFields = RecordFields()
         system.assets = [:]
+        // The next save builds on the manifest, which has hashes and no values.
+        (system.encrypted.values, system.encrypted.fetched) = (RecordFields(), RecordFields())
         return system
     }
 
@@ -63,7 +68,7 @@ extension RecordState {
             recordChangeTag: recordChangeTag, created: created.map(ArchivedRecord.Stamp.init), modified: modified.map(ArchivedRecord.Stamp.init),
             parent: parent.map(ArchivedRecord.Link.init), fetchedParent: fetchedParent.map(ArchivedRecord.Link.init),
             share: share.map(ArchivedRecord.Link.init), fields: fields.archived(assets), fetchedFields: fetchedFields.archived([:]),
-            changed: changed.sorted(), faults: faults, encrypted: encrypted.sorted(),
+            changed: changed.sorted(), faults: faults, encrypted: encrypted.changed.sorted(), secrets: ArchivedSecrets(encrypted, of: self),
             held: held.isEmpty ? nil : held.compactMapValues { ArchivedValue(held: $0.object, in: recordID.zoneID) },
             heldParent: heldParent.map(ArchivedRecord.Link.init(held:)), sharing: sharing.map(ArchivedShare.init))
         coder.encode(asPropertyList: archived, forKey: ArchivedRecord.key)
@@ -94,7 +99,13 @@ extension RecordState {
         faults = archived.faults
         held = (archived.held ?? [:]).mapValues { HeldValue($0.object(in: zoneID)) }
         heldParent = archived.heldParent.map { $0.object(in: zoneID) }
-        encrypted = Set(archived.encrypted)
+        if let secrets = archived.secrets {
+            encrypted = secrets.fields(of: self)
+        } else {
+            // Earlier versions had the names alone.
+            encrypted.changed = Set(archived.encrypted)
+            for key in archived.encrypted { encrypted.faults[key] = ValueFault(key: key, reason: .encryptedLost) }
+        }
         sharing = archived.sharing.map(ShareSheet.init)
     }
 }

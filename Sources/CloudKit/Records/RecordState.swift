@@ -18,10 +18,8 @@ struct RecordState: Sendable {
     var held: [String: HeldValue] = [:]
     /// A parent that was set and that cannot be one. It has a fault too.
     var heldParent: CKRecord.Reference?
-    /// Keys of `encryptedValues` that were set.
-    var encrypted: Set<String> = []
-    /// The values of these keys. They are in memory alone, and in no archive.
-    var secrets: [String: HeldValue] = [:]
+    /// The values of `encryptedValues`, with keys of their own.
+    var encrypted = EncryptedFields()
     var parent: Reference?
     var fetchedParent: Reference?
     var share: Reference?
@@ -96,8 +94,7 @@ struct RecordState: Sendable {
         if !Names.isIdentifier(recordType), sharing == nil { return ValueFault(key: "recordType", reason: .invalidRecordType) }
         if let fault = recordID.fault { return fault }
         if let key = faults.keys.min() { return faults[key] }
-        if let key = encrypted.min() { return ValueFault(key: key, reason: .encrypted) }
-        return faultOfValues
+        return encrypted.fault(beside: fields) ?? faultOfValues
     }
 
     /// A fault of the values themselves. Two values can have one key in `faults`, such as a field and the parent, and
@@ -155,10 +152,12 @@ extension RecordState {
     /// - Parameters:
     ///   - recordID: the ID that the app uses; the answer may spell its zone's owner in another way.
     ///   - assets: the objects of the record's assets with known files; nil if no files are known.
-    init(wire record: Record, recordID: CKRecord.ID, assets: [String: [CKAsset]]? = nil) {
+    ///   - encrypted: the record's encrypted values; nil if they were not opened.
+    init(wire record: Record, recordID: CKRecord.ID, assets: [String: [CKAsset]]? = nil, encrypted: EncryptedFields? = nil) {
         self.init(recordType: record.recordType, recordID: recordID)
-        fields = record.fields
-        fetchedFields = record.fields
+        self.encrypted = encrypted ?? EncryptedFields(unopened: record)
+        fields = record.fields.without(self.encrypted.values)
+        fetchedFields = fields
         self.assets = assets ?? Self.assets(of: record.fields)
         parent = record.parent
         fetchedParent = record.parent
@@ -181,8 +180,14 @@ extension RecordState {
             recordName: recordID.recordName, recordType: recordType,
             recordChangeTag: policy == .ifServerRecordUnchanged ? recordChangeTag : nil,
             set: RecordFields(sent.filter { $0.value.isReadable }.map { RecordFields.Field($0.name, $0.value.withoutURLs) }),
-            cleared: changed.filter { fields[$0] == nil }.sorted(), parent: parentChange, carriesAllKeys: policy == .allKeys,
-            sharing: sharing?.change(policy: policy))
+            cleared: changed.filter { fields[$0] == nil && !encrypted.has($0) }.sorted(), parent: parentChange,
+            carriesAllKeys: policy == .allKeys, sharing: sharing?.change(policy: policy))
+    }
+
+    /// Returns the encrypted values that a save sends, before they are sealed.
+    func secretChange(policy: SavePolicy) -> SecretChange {
+        let (values, cleared) = encrypted.change(policy: policy)
+        return SecretChange(values: values, cleared: cleared, manifest: encrypted.manifest, parent: fetchedParent?.recordName ?? "")
     }
 
     /// Adopts the server's version after a save. Fields that were changed since the save was sent keep their values and
@@ -193,8 +198,14 @@ extension RecordState {
     ///
     /// - Parameters:
     ///   - sentAssets: the objects of the fields that were sent.
+    ///   - secrets: the encrypted values that were sent, before they were sealed.
+    ///   - opened: the encrypted values of the server's version.
     ///   - server: the server's URL, with which the URLs of shares begin.
-    mutating func adopt(_ saved: Record, sent: RecordChange, assets sentAssets: [String: [CKAsset]] = [:], server: URL? = nil) {
+    mutating func adopt(
+        _ saved: Record, sent: RecordChange, assets sentAssets: [String: [CKAsset]] = [:], secrets: SecretChange = SecretChange(),
+        opened: EncryptedFields = EncryptedFields(), server: URL? = nil
+    ) {
+        let savedFields = saved.fields.without(opened.values)
         let edited = changed.filter { name in
             if let objects = sentAssets[name] { return !(assets[name]?.elementsEqual(objects) { $0 === $1 } ?? false) }
             if let value = sent.set[name] { return fields[name] != value }
@@ -202,19 +213,21 @@ extension RecordState {
         }
         let isCrossed = edited.contains { name in
             let base = sent.cleared.contains(name) ? nil : sent.set[name] ?? fetchedFields[name]
-            return base.map { !$0.isSame(as: saved.fields[name]) } ?? (saved.fields[name] != nil)
+            return base.map { !$0.isSame(as: savedFields[name]) } ?? (savedFields[name] != nil)
         }
-        guard !isCrossed else { return }
-        var merged = saved.fields
-        var objects = Self.assets(of: saved.fields, sent: sentAssets, over: assets)
+        let editedSecrets = encrypted.edited(since: secrets)
+        guard !isCrossed, !encrypted.isCrossed(editedSecrets, by: opened, since: secrets) else { return }
+        var merged = savedFields
+        var objects = Self.assets(of: savedFields, sent: sentAssets, over: assets)
         for name in edited {
             merged[name] = fields[name]
             objects[name] = assets[name]
         }
         assets = objects
         fields = merged
-        fetchedFields = saved.fields
+        fetchedFields = savedFields
         changed = edited
+        encrypted.adopt(opened, keeping: editedSecrets)
         if parent == sent.parent(over: fetchedParent) { parent = saved.parent }
         fetchedParent = saved.parent
         share = saved.share
@@ -234,8 +247,7 @@ extension RecordState {
         ancestor.faults = [:]
         ancestor.held = [:]
         ancestor.heldParent = nil
-        ancestor.encrypted = []
-        ancestor.secrets = [:]
+        ancestor.encrypted = encrypted.ancestor
         return ancestor
     }
 }

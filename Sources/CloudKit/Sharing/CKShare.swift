@@ -164,9 +164,13 @@ extension CKRecord {
     }
 
     /// Makes a record from the server's version: a `CKShare` if it is one.
-    /// - Parameter server: the server's URL, with which the URLs of shares begin; nil if it is not known.
-    static func make(wire record: Record, recordID: CKRecord.ID, assets: [String: [CKAsset]]? = nil, server: URL? = nil) -> CKRecord {
-        var state = RecordState(wire: record, recordID: recordID, assets: assets)
+    /// - Parameters:
+    ///   - encrypted: the record's encrypted values; nil if they were not opened.
+    ///   - server: the server's URL, with which the URLs of shares begin; nil if it is not known.
+    static func make(
+        wire record: Record, recordID: CKRecord.ID, assets: [String: [CKAsset]]? = nil, encrypted: EncryptedFields? = nil, server: URL? = nil
+    ) -> CKRecord {
+        var state = RecordState(wire: record, recordID: recordID, assets: assets, encrypted: encrypted)
         guard let details = record.sharing?.value else { return CKRecord(state: state) }
         state.sharing = ShareSheet(details, server: server)
         return CKShare(shareState: state)

@@ -59,17 +59,22 @@ struct Conversation: Sendable {
     }
 
     func modify(_ request: ZonesModifyRequest) async throws(CKError) -> ZonesResponse {
-        try await ask("zones/modify", request, .change)
+        let response: ZonesResponse = try await ask("zones/modify", request, .change)
+        forgetVersions(inZonesNamed: response.zones.compactMap { if case .deleted(let zoneID) = $0 { zoneID.zoneName } else { nil } })
+        return response
     }
 
     func changes(_ request: ChangesDatabaseRequest) async throws(CKError) -> ChangesDatabaseResponse {
-        try await ask("changes/database", request, .read)
+        let response: ChangesDatabaseResponse = try await ask("changes/database", request, .read)
+        forgetVersions(inZonesNamed: response.zones.filter { $0.deletion != nil }.map(\.zoneID.zoneName))
+        return response
     }
 
     func changes(_ request: ChangesZoneRequest) async throws(CKError) -> ZoneChangesAnswer {
         let start = line.timekeeper.now()
         let user = try await currentUser()
-        return ZoneChangesAnswer(bytes: try await bytes("changes/zone", request, .read, since: start), user: user)
+        let moment = seenMoment
+        return ZoneChangesAnswer(bytes: try await bytes("changes/zone", request, .read, since: start), user: user, moment: moment)
     }
 
     func caller() async throws(CKError) -> UserIdentity {

@@ -20,6 +20,10 @@ package struct ServerError: Error, Equatable, Sendable {
     /// The server's record, when a save met another version.
     package var serverRecord: Box<Record>?
 
+    /// The reason of a save under a key that is not the newest of its scope. Clients know it by this text: they fetch
+    /// the keys, and seal again.
+    package static let keyIsNotNewestReason: String = "the key of this encrypted value is not the newest of its scope"
+
     package init(
         _ code: ServerErrorCode, _ reason: String, native: NativeErrorCode? = nil, internalCode: Int? = nil, field: String? = nil,
         remedy: String? = nil, retryAfter: Int? = nil, redirectURL: String? = nil, serverRecord: Record? = nil

@@ -1,0 +1,178 @@
+import NacreCloudWire
+import NacreLocks
+
+#if canImport(NacreEncryption)
+    import NacreEncryptionForms
+#endif
+
+/// A record that the server shows, and what the app's own object has of it.
+struct ShownRecord: Sendable {
+    let record: Record
+    let id: CKRecord.ID
+    /// The encrypted values of the version that the app's object has; nil if there is no such object.
+    var held: EncryptedFields?
+    /// The moment at which the record was created, as the app's object has it.
+    var created: Timestamp?
+    /// The manifest that this device has just sent for the record; nil: none.
+    var sent: [UInt8]?
+}
+
+/// The encrypted values of records, in their order.
+struct OpenedRecords: Sendable {
+    /// Values, or the error of a record that is not what its manifest says; nil for an item that is no record. A record
+    /// whose keys this device does not have has no values.
+    var results: [Result<EncryptedFields, CKError>?] = []
+    /// The error with which keys could not be fetched. It is also that of the records that need them.
+    var fault: CKError?
+}
+
+extension Conversation {
+    /// Checks records against their manifests, and opens their encrypted values. Costs a request for the keys of each
+    /// zone, if they are not known.
+    ///
+    /// - Parameters:
+    ///   - asked: the fields that were asked for; nil for all.
+    ///   - moment: the value of `seenMoment` before the records were asked for.
+    func opened(_ records: [ShownRecord?], asked: [String]? = nil, since moment: Int) async -> OpenedRecords {
+        var opened = OpenedRecords()
+        #if canImport(NacreEncryption)
+            var keys: [CKRecordZone.ID: Result<ZoneKeys?, CKError>] = [:]
+            if let settings = try? line.settings() { line.seenRecords.withLock { $0.use(settings) } }
+            for shown in records {
+                guard let shown, scope != .public, !shown.isHeld else {
+                    opened.results.append(shown.map { .success($0.held ?? EncryptedFields(unopened: $0.record)) })
+                    continue
+                }
+                if let fault = faultOfPlain(shown, since: moment) {
+                    opened.results.append(.failure(CKError(fault, of: shown.id)))
+                } else if !shown.isEncrypted {
+                    opened.results.append(.success(EncryptedFields()))
+                } else {
+                    let zone = shown.id.zoneID
+                    if keys[zone] == nil { keys[zone] = await openingKeys(of: zone) }
+                    let result = (keys[zone] ?? .success(nil)).flatMap { open(shown, with: $0, asked: asked, since: moment) }
+                    if case .failure(let error)? = keys[zone] { opened.fault = opened.fault ?? error }
+                    opened.results.append(result)
+                }
+            }
+        #else
+            opened.results = records.map { shown in shown.map { .success($0.held ?? EncryptedFields(unopened: $0.record)) } }
+        #endif
+        return opened
+    }
+
+    /// The number of versions of records that this process has seen. Answers of a journal are from another process.
+    var seenMoment: Int {
+        #if canImport(NacreEncryption)
+            journal == nil ? line.seenRecords.withLock { $0.moment } : 0
+        #else
+            0
+        #endif
+    }
+
+    /// Forgets the version of a record that was deleted.
+    func forgetVersion(of recordID: CKRecord.ID) {
+        #if canImport(NacreEncryption)
+            line.seenRecords.withLock { $0.forget(recordID) }
+        #endif
+    }
+
+    /// Forgets the versions of the records of zones that were deleted.
+    func forgetVersions(inZonesNamed names: [String]) {
+        #if canImport(NacreEncryption)
+            if !names.isEmpty { line.seenRecords.withLock { $0.forget(zonesNamed: Set(names)) } }
+        #endif
+    }
+}
+
+extension ModifyPlan.Batch {
+    /// The records in the answers to the batch, which has them for its saves first.
+    func shown(in answers: [RecordResult]) -> [ShownRecord?] {
+        zip(saves, answers).map { save, answer in
+            switch answer {
+            case .record(let record):
+                ShownRecord(record: record, id: save.record.recordID, held: save.held, created: save.created, sent: save.change.manifest?.bytes)
+            case .failure(_, let error):
+                error.serverRecord.map { ShownRecord(record: $0.value, id: save.record.recordID, held: save.held, created: save.created) }
+            case .deleted: nil
+            }
+        }
+    }
+}
+
+#if canImport(NacreEncryption)
+    extension ShownRecord {
+        fileprivate var isEncrypted: Bool { record.manifest != nil || !record.fields.sealed.isEmpty }
+
+        /// Whether the app's object has the record's manifest, and all values that it lists.
+        fileprivate var isHeld: Bool {
+            guard let held, sent == nil, record.manifest != nil, held.manifest == record.manifest else { return false }
+            return held.listed.allSatisfy { held.fetched[$0] != nil }
+        }
+    }
+
+    extension Conversation {
+        /// Returns the fault of a record that lacks encryption which this device has seen it have.
+        private func faultOfPlain(_ shown: ShownRecord, since moment: Int) -> SecretFault? {
+            let record = shown.record
+            return line.seenRecords.withLock { seen -> SecretFault? in
+                let plain = record.fields.entries.first { $0.value.isReadable && seen.isEncrypted($0.name, of: record.recordType) }
+                if let plain { return .plain(field: plain.name) }
+                guard record.manifest == nil else { return nil }
+                // A record that was deleted and made again, by its date, may have no encrypted values any more.
+                let known = [seen.created(shown.id, before: moment), shown.held?.manifest.flatMap { _ in shown.created }]
+                let isSame = known.contains { $0.map { record.created.timestamp <= $0 } ?? false }
+                return isSame || shown.sent != nil ? .rolledBack : nil
+            }
+        }
+
+        private func open(
+            _ shown: ShownRecord, with keys: ZoneKeys?, asked: [String]?, since moment: Int
+        ) -> Result<EncryptedFields, CKError> {
+            guard let keys else { return .success(EncryptedFields(unopened: shown.record)) }
+            let own = (shown.sent ?? shown.held?.manifest).flatMap { try? RecordManifest($0) }.map(SeenRecords.Version.init)
+            let seen = line.seenRecords.withLock { $0.version(of: shown.id, before: moment) }
+            let kept = [own, seen].compactMap(\.self).max { $0.version.stamp < $1.version.stamp }
+            do throws(SecretFault) {
+                let fields = try keys.open(shown.record, asked: asked, kept: kept)
+                if let bytes = fields.manifest, let form = try? RecordManifest(bytes) {
+                    line.seenRecords.withLock { $0.note(form, of: shown.record, shown.id) }
+                }
+                return .success(fields)
+            } catch {
+                return .failure(CKError(error, of: shown.id))
+            }
+        }
+
+        /// Returns the keys for opening values of a zone; nil if this device has none, which the log tells once.
+        private func openingKeys(of zone: CKRecordZone.ID) async -> Result<ZoneKeys?, CKError> {
+            do throws(CKError) {
+                let keys = try await zoneKeys(of: zone)
+                if keys == nil { tell("the zone has no keys", of: zone) }
+                return .success(keys)
+            } catch {
+                guard error.code == .accountTemporarilyUnavailable else { return .failure(error) }
+                tell("\(error)", of: zone)
+                return .success(nil)
+            }
+        }
+
+        private func tell(_ reason: String, of zone: CKRecordZone.ID) {
+            guard line.seenRecords.withLock({ $0.isNews(of: zone) }) else { return }
+            line.log("CloudKit: the encrypted values of the zone '\(zone.zoneName)' cannot be opened: \(reason)")
+        }
+    }
+
+    extension CKError {
+        /// Makes the error of a record whose encrypted values are not taken, or cannot be sealed.
+        init(_ fault: SecretFault, of recordID: CKRecord.ID) {
+            var details: [DetailKey: String] = [:]
+            if case .plain(let field) = fault { details[.field] = field }
+            details[.remedy] =
+                fault == .cannotBeSealed
+                ? "Give the record names of at most 255 bytes, and set the device's clock"
+                : "Fetch the record again. If this stays, the server or its data was tampered with: tell its operator"
+            self.init(.internalError, text: "Record '\(recordID.recordName)': \(fault.text)", details: details)
+        }
+    }
+#endif

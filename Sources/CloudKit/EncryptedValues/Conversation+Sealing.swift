@@ -1,0 +1,168 @@
+import Foundation
+import NacreCloudWire
+
+/// The tries that the sealed saves of a batch still have.
+struct SealingTries: Sendable {
+    /// Tries over a version that another device saved meanwhile. `.changedKeys` and `.allKeys` never conflict.
+    private(set) var left = 3
+    /// Whether the keys may be fetched anew.
+    private(set) var mayFetchKeys = true
+
+    var number: Int { 3 - left }
+
+    /// The tries after the next one.
+    func next(fetchingKeys: Bool) -> SealingTries {
+        var next = self
+        next.left -= 1
+        if fetchingKeys { next.mayFetchKeys = false }
+        return next
+    }
+}
+
+/// The saves of an answered batch that are to be sealed and sent again.
+struct RepeatedSaves: Sendable {
+    var batch: ModifyPlan.Batch
+    /// The indices of the batch's saves in the batch that was answered.
+    var indices: [Int]
+    var tries: SealingTries
+}
+
+extension Conversation {
+    /// Seals the encrypted values of a batch's saves, so that the batch can be cut and sent.
+    ///
+    /// - Returns: the batch, and the errors of saves that cannot be sealed.
+    /// - Throws: an error that ends the batch as a whole.
+    func sealed(
+        _ batch: ModifyPlan.Batch, _ tries: SealingTries = SealingTries()
+    ) async throws(CKError) -> (batch: ModifyPlan.Batch, failures: [Int: CKError]) {
+        #if canImport(NacreEncryption)
+            var batch = batch
+            let indices = batch.saves.indices.filter { batch.saves[$0].needsSealing }
+            guard let first = indices.first else { return (batch, [:]) }
+            // A process that takes the operation over must send the same bytes.
+            let recordID = batch.saves[first].record.recordID
+            let step = "seal \(tries.number) \(batch.zoneID.ownerName)/\(batch.zoneID.zoneName)/\(recordID.recordName)"
+            if let journal, case .success(let kept)? = await FileWork.run({ journal.outcome(step, as: [Int: SealedChange].self) }) {
+                for (index, sealed) in kept where batch.saves.indices.contains(index) { batch.saves[index].put(sealed) }
+                return (batch, [:])
+            }
+            let keys: ZoneKeys
+            do throws(CKError) {
+                keys = try await zoneKeysForSaving(in: batch.zoneID)
+            } catch {
+                guard !error.endsSealing else { throw error }
+                return (batch, Dictionary(uniqueKeysWithValues: indices.map { ($0, error) }))
+            }
+            let (sealed, failures) = seal(indices.map { ($0, batch.saves[$0]) }, with: keys)
+            for (index, sealed) in sealed { batch.saves[index].put(sealed) }
+            if let journal, failures.isEmpty { await FileWork.run { journal.note(step, Result<[Int: SealedChange], CKError>.success(sealed)) } }
+            return (batch, failures)
+        #else
+            return (batch, [:])
+        #endif
+    }
+
+    /// Returns the saves of a batch that are to be sealed and sent again: the server has another version of their
+    /// records than the one that they were made from, or a newer key.
+    ///
+    /// - Parameters:
+    ///   - answers: those to the batch, which has them for its saves first.
+    ///   - opened: the encrypted values of the records in the answers.
+    ///   - isAtomic: whether all of the batch failed with these saves, and is sent again.
+    /// - Returns: nil if nothing is sent again.
+    func repeated(
+        _ batch: ModifyPlan.Batch, after answers: [RecordResult], opened: [Result<EncryptedFields, CKError>?], policy: SavePolicy,
+        isAtomic: Bool, _ tries: SealingTries
+    ) async throws(CKError) -> RepeatedSaves? {
+        #if canImport(NacreEncryption)
+            guard tries.left > 0 else { return nil }
+            var saves = batch.saves
+            var (again, fetchingKeys, isOver) = (Set<Int>(), false, false)
+            for (index, answer) in answers.enumerated() {
+                guard case .failure(_, let error) = answer, error.nativeCode != NativeErrorCode.batchRequestFailed.rawValue else { continue }
+                if index < saves.count, saves[index].change.manifest != nil {
+                    if error.reason == ServerError.keyIsNotNewestReason, tries.mayFetchKeys {
+                        fetchingKeys = true
+                        again.insert(index)
+                        continue
+                    }
+                    if policy != .ifServerRecordUnchanged, let base = try await base(of: saves[index], after: error, opened[index]) {
+                        saves[index].secrets.manifest = base.manifest
+                        saves[index].secrets.parent = base.parent
+                        again.insert(index)
+                        continue
+                    }
+                }
+                isOver = true
+            }
+            guard !again.isEmpty, !(isAtomic && isOver) else { return nil }
+            if fetchingKeys { forgetZoneKeys(of: batch.zoneID) }
+            let indices = isAtomic ? Array(saves.indices) : again.sorted()
+            let repeated = ModifyPlan.Batch(zoneID: batch.zoneID, saves: indices.map { saves[$0] }, deletions: isAtomic ? batch.deletions : [])
+            return RepeatedSaves(batch: repeated, indices: indices, tries: tries.next(fetchingKeys: fetchingKeys))
+        #else
+            return nil
+        #endif
+    }
+}
+
+#if canImport(NacreEncryption)
+    import NacreEncryption
+
+    extension Conversation {
+        private func seal(
+            _ saves: [(index: Int, save: ModifyPlan.Save)], with keys: ZoneKeys
+        ) -> (sealed: [Int: SealedChange], failures: [Int: CKError]) {
+            let now = line.timekeeper.stamp
+            var random = line.timekeeper.keyRandom
+            var sealed: [Int: SealedChange] = [:]
+            var failures: [Int: CKError] = [:]
+            for (index, save) in saves {
+                do throws(SecretFault) {
+                    sealed[index] = try keys.seal(save.secrets, of: save.change, now: now, using: &random)
+                } catch {
+                    failures[index] = CKError(error, of: save.record.recordID)
+                }
+            }
+            return (sealed, failures)
+        }
+
+        /// Returns the manifest and the parent of the server's version, over which a save is made anew; nil if the save
+        /// failed for another reason.
+        private func base(
+            of save: ModifyPlan.Save, after error: ServerError, _ opened: Result<EncryptedFields, CKError>?
+        ) async throws(CKError) -> (manifest: [UInt8]?, parent: String)? {
+            switch NativeErrorCode(rawValue: error.nativeCode) {
+            // The save makes a new record.
+            case .unknownItem?:
+                forgetVersion(of: save.record.recordID)
+                return (nil, "")
+            case .serverRecordChanged?: break
+            default: return nil
+            }
+            if let record = error.serverRecord?.value {
+                guard case .success(let fields)? = opened else { return nil }
+                return (fields.manifest, record.parent?.recordName ?? "")
+            }
+            let recordID = save.record.recordID
+            let moment = seenMoment
+            let request = RecordsLookupRequest(records: [.init(recordName: recordID.recordName)], zoneID: recordID.zoneID.wire)
+            guard case .record(let record)? = try await lookup(request).records.first else { return (nil, "") }
+            let shown = ShownRecord(record: record, id: recordID, held: save.held, created: save.created)
+            guard case .success(let fields)?? = await self.opened([shown], since: moment).results.first else { return nil }
+            return (fields.manifest, record.parent?.recordName ?? "")
+        }
+    }
+
+    extension ModifyPlan.Save {
+        fileprivate mutating func put(_ sealed: SealedChange) { change.put(sealed, for: secrets) }
+    }
+
+    extension CKError {
+        /// Whether nothing of a batch can be sent, because the server was not reached. Any other error about keys is that
+        /// of the saves which need them.
+        fileprivate var endsSealing: Bool {
+            code.endsOperation && code != .accountTemporarilyUnavailable && code != .internalError
+        }
+    }
+#endif

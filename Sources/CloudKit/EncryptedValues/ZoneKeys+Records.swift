@@ -1,0 +1,215 @@
+#if canImport(NacreEncryption)
+    import NacreCloudWire
+    import NacreEncryption
+    import NacreEncryptionForms
+
+    // This file alone seals and opens records. It is pure: keys, records and the clock come in, values and faults go out.
+
+    /// The reason why a record's encrypted values are not taken, or cannot be sealed.
+    enum SecretFault: Error, Equatable, Sendable {
+        /// The values, the manifest or the parent are not those that were saved together.
+        case changed
+        /// This device has seen a later version of the record.
+        case rolledBack
+        /// The values are sealed with a key that does not count, or that this device does not have.
+        case otherKey
+        /// A field that this device knows as encrypted arrived plain.
+        case plain(field: String)
+        /// The record's name, type or a value has no sealed form.
+        case cannotBeSealed
+
+        var text: String {
+            switch self {
+            case .changed: "its encrypted values are not those that were saved together"
+            case .rolledBack: "the server shows an older version than this device has seen"
+            case .otherKey: "its encrypted values are sealed with a key that does not count in its zone"
+            case .plain(let field): "the encrypted field '\(field)' arrived without encryption"
+            case .cannotBeSealed: "its encrypted values cannot be sealed"
+            }
+        }
+    }
+
+    extension ZoneKeys {
+        private func recordPlace(_ name: String, type: String) throws(SecretFault) -> RecordPlace {
+            guard let record = RecordPlace(place: place, type: type, name: spellingOut(name)) else { throw .cannotBeSealed }
+            return record
+        }
+
+        /// Returns a record's name as the server has it: it does not know the user's own record by the alias.
+        private func spellingOut(_ name: String) -> String {
+            name == CKCurrentUserDefaultName && place.zone == CKRecordZone.ID.defaultZoneName ? place.owner.user : name
+        }
+
+        // MARK: Opening
+
+        /// Checks a record that the server shows against its manifest, and opens its encrypted values.
+        ///
+        /// - Parameters:
+        ///   - asked: the fields that were asked for; nil for all.
+        ///   - kept: the newest version that this device has seen.
+        /// - Throws: the fault, and no value is shown.
+        func open(_ record: Record, asked: [String]?, kept: SeenRecords.Version? = nil) throws(SecretFault) -> EncryptedFields {
+            let shown = record.fields.sealed
+            let place = try recordPlace(record.recordName, type: record.recordType)
+            guard let bytes = record.manifest, let form = try? RecordManifest(bytes) else { throw .changed }
+            var sealed: [String: NacreEncryptionForms.SealedValue] = [:]
+            for (name, value) in shown { sealed[name] = try? NacreEncryptionForms.SealedValue(value.bytes) }
+            guard sealed.count == shown.count else { throw .changed }
+            try check(form, of: place, values: sealed, parent: record.parent?.recordName ?? "", asked: asked.map { Set($0) })
+            // A zone that came again under its name has another scope, and its records begin anew.
+            if let kept, kept.scope == form.parts.keyID.scope, (try? form.check(kept: kept.version)) == nil { throw .rolledBack }
+            if let plain = form.parts.fields.first(where: { record.fields[$0.name] != nil && sealed[$0.name] == nil }) {
+                throw .plain(field: plain.name)
+            }
+            var fields = EncryptedFields()
+            for (name, value) in shown {
+                guard let form = sealed[name], let key = key(form.keyID) else { throw .otherKey }
+                guard let plaintext = try? key.open(form, of: place, field: name) else { throw .changed }
+                let opened = FieldValue(plaintext)
+                guard opened.type == value.type else { throw .changed }
+                fields.values[name] = opened
+            }
+            fields.fetched = fields.values
+            fields.manifest = bytes
+            fields.listed = Set(form.parts.fields.map(\.name))
+            return fields
+        }
+
+        private func check(
+            _ form: RecordManifest, of place: RecordPlace, values: [String: NacreEncryptionForms.SealedValue], parent: String,
+            asked: Set<String>?
+        ) throws(SecretFault) {
+            guard (try? manifest.check(form, writers: nil)) != nil, let key = key(form.parts.keyID) else { throw .otherKey }
+            let isWhole: Void? = try? key.check(form, of: place, values: values, files: [:], parent: parent, asked: asked)
+            if isWhole == nil { throw .changed }
+        }
+
+        // MARK: Sealing
+
+        /// Seals the encrypted values of a save under the newest key, and makes the record's manifest anew from the one
+        /// that was read. Fields that the save leaves alone keep their hashes.
+        ///
+        /// - Parameters:
+        ///   - change: the save without its encrypted values.
+        ///   - now: milliseconds since 1970.
+        /// - Returns: the parts of the save that are sealed.
+        func seal(
+            _ secrets: SecretChange, of change: RecordChange, now: UInt64, using random: inout some RandomBytes
+        ) throws(SecretFault) -> SealedChange {
+            let place = try recordPlace(change.recordName ?? "", type: change.recordType ?? "")
+            let base = try base(of: secrets, place)
+            var plaintexts: [String: EncryptedPlaintext] = [:]
+            for field in secrets.values.entries { plaintexts[field.name] = EncryptedPlaintext(field.value) }
+            guard plaintexts.count == secrets.values.count, let sealed = try? newest.seal(plaintexts, of: place, using: &random) else {
+                throw .cannotBeSealed
+            }
+            let left = (base?.parts.fields ?? []).filter { sealed[$0.name] == nil && !secrets.cleared.contains($0.name) }
+            let parent: String =
+                switch change.parent {
+                case .keep: secrets.parent
+                case .set(let parent): spellingOut(parent.recordName)
+                case .clear: ""
+                }
+            guard let stamp = RecordManifest.nextStamp(now: now, after: base?.parts.stamp),
+                let parts = RecordManifest.Parts(
+                    keyID: newest.id, stamp: stamp, writer: device.id, parent: parent,
+                    fields: left + sealed.map { RecordManifest.Field(name: $0.key, hash: $0.value.hash) }, files: base?.parts.files ?? []),
+                let form = try? newest.manifest(parts, of: place, by: device, isShared: manifest.parts.isShared)
+            else { throw .cannotBeSealed }
+            return SealedChange(
+                keyID: newest.id.text, values: sealed.mapValues { $0.bytes }, manifest: form.bytes, base: base?.hash.bytes)
+        }
+
+        /// Returns the manifest that a save builds on. It is checked again, because an archive may have brought it.
+        private func base(of secrets: SecretChange, _ place: RecordPlace) throws(SecretFault) -> RecordManifest? {
+            guard let bytes = secrets.manifest else { return nil }
+            guard let form = try? RecordManifest(bytes) else { throw .changed }
+            try check(form, of: place, values: [:], parent: secrets.parent, asked: [])
+            return form
+        }
+    }
+
+    /// The sealed parts of a save, which a journal may keep.
+    struct SealedChange: Codable, Equatable, Sendable {
+        var keyID: String
+        /// The sealed values by field.
+        var values: [String: [UInt8]]
+        var manifest: [UInt8]
+        /// The hash of the manifest that it is made from.
+        var base: [UInt8]?
+    }
+
+    extension RecordChange {
+        /// Puts sealed values into a save, in the place of those of an earlier try.
+        mutating func put(_ sealed: SealedChange, for secrets: SecretChange) {
+            for field in secrets.values.entries {
+                guard let bytes = sealed.values[field.name] else { continue }
+                set[field.name] = .sealed(NacreCloudWire.SealedValue(type: field.value.type, keyID: sealed.keyID, bytes: bytes))
+            }
+            cleared = Set(cleared).union(secrets.cleared).sorted()
+            manifest = Manifest(bytes: sealed.manifest, base: sealed.base)
+        }
+    }
+
+    extension EncryptedPlaintext {
+        /// Returns nil for a value of a type that is never encrypted.
+        init?(_ value: FieldValue) {
+            switch value {
+            case .string(let value): self = .string(value)
+            case .int64(let value): self = .integer(value)
+            case .double(let value): self = .double(value)
+            case .timestamp(let value): self = .date(value.secondsSince2001)
+            case .bytes(let value): self = .bytes(value)
+            case .location(let value): self = .location(Location(value))
+            case .stringList(let values): self = .strings(values)
+            case .int64List(let values): self = .integers(values)
+            case .doubleList(let values): self = .doubles(values)
+            case .timestampList(let values): self = .dates(values.map(\.secondsSince2001))
+            case .bytesList(let values): self = .byteStrings(values)
+            case .locationList(let values): self = .locations(values.map(Location.init))
+            case .emptyList: self = .emptyList
+            case .reference, .referenceList, .asset, .assetList, .sealed: return nil
+            }
+        }
+    }
+
+    extension FieldValue {
+        init(_ plaintext: EncryptedPlaintext) {
+            switch plaintext {
+            case .string(let value): self = .string(value)
+            case .integer(let value): self = .int64(value)
+            case .double(let value): self = .double(value)
+            case .date(let value): self = .timestamp(Timestamp(secondsSince2001: value))
+            case .bytes(let value): self = .bytes(value)
+            case .location(let value): self = .location(Location(value))
+            case .strings(let values): self = .stringList(values)
+            case .integers(let values): self = .int64List(values)
+            case .doubles(let values): self = .doubleList(values)
+            case .dates(let values): self = .timestampList(values.map(Timestamp.init(secondsSince2001:)))
+            case .byteStrings(let values): self = .bytesList(values)
+            case .locations(let values): self = .locationList(values.map(Location.init))
+            case .emptyList: self = .emptyList
+            }
+        }
+    }
+
+    extension EncryptedPlaintext.Location {
+        /// Missing parts become those that `CLLocation` calls invalid, as in `CLLocation(wire:)`.
+        fileprivate init(_ location: Location) {
+            self.init(
+                latitude: location.latitude, longitude: location.longitude, altitude: location.altitude ?? 0,
+                horizontalAccuracy: location.horizontalAccuracy ?? 0, verticalAccuracy: location.verticalAccuracy ?? -1,
+                course: location.course ?? -1, speed: location.speed ?? -1,
+                timestamp: location.timestamp?.secondsSince2001 ?? -Timestamp.secondsFrom1970To2001)
+        }
+    }
+
+    extension Location {
+        fileprivate init(_ location: EncryptedPlaintext.Location) {
+            self.init(
+                latitude: location.latitude, longitude: location.longitude, horizontalAccuracy: location.horizontalAccuracy,
+                verticalAccuracy: location.verticalAccuracy, altitude: location.altitude, speed: location.speed, course: location.course,
+                timestamp: Timestamp(secondsSince2001: location.timestamp))
+        }
+    }
+#endif

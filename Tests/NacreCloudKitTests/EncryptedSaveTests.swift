@@ -1,0 +1,187 @@
+import Foundation
+import NacreCloudWire
+import Testing
+
+@testable import CloudKit
+
+/// Tests of operations on records with encrypted values, over a server that compares manifests as the real one does.
+struct EncryptedSaveTests {
+    private static let zone = ZoneID(zoneName: "Notes")
+    private let cloud = PretendCloud()
+    private let store = KeyStore(folder: nil)
+
+    init() async { await cloud.addZone("Notes") }
+
+    /// Returns the private database in another process of the device with these keys.
+    private func database(keys: KeyStore? = nil) throws -> CKDatabase {
+        CKContainer(line: try KeyDevice(cloud, keys ?? store).line).privateCloudDatabase
+    }
+
+    private func saved(in database: CKDatabase) async throws -> CKRecord { try await database.save(SealedNote.note()) }
+
+    private func results(
+        _ records: [CKRecord], in database: CKDatabase, _ policy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged,
+        atomically: Bool = true
+    ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
+        try await database.modifyRecords(saving: records, deleting: [], savePolicy: policy, atomically: atomically).saveResults
+    }
+
+    @Test func `values are read by another process of the user, and no request has them`() async throws {
+        let a = try database()
+        let record = try await saved(in: a)
+        #expect(record.encryptedValues["a"] as? String == "apple" && record.encryptedValues.changedKeys().isEmpty)
+        let read = try await database().record(for: SealedNote.id)
+        #expect(read.encryptedValues["a"] as? String == "apple" && read["title"] as? String == "plain")
+        let bodies = await cloud.seen.map { String(decoding: $0.request.body, as: UTF8.self) }
+        #expect(bodies.contains { $0.contains("plain") } && !bodies.contains { $0.contains("apple") })
+        #expect(await cloud.stored("note", in: Self.zone)?.manifest != nil)
+    }
+
+    @Test func `a conflict has the server's values, those of the edit and their ancestor, and its merge is saved`() async throws {
+        let (a, b) = (try database(), try database())
+        _ = try await saved(in: a)
+        let (mine, yours) = (try await a.record(for: SealedNote.id), try await b.record(for: SealedNote.id))
+        mine.encryptedValues["a"] = "almond"
+        try await a.save(mine)
+        yours.encryptedValues["a"] = "anise"
+        let error = try #require(await thrown { try await b.save(yours) })
+        #expect(error.code == .serverRecordChanged)
+        #expect(error.serverRecord?.encryptedValues["a"] as? String == "almond")
+        #expect(error.clientRecord?.encryptedValues["a"] as? String == "anise")
+        #expect(error.ancestorRecord?.encryptedValues["a"] as? String == "apple")
+        let merged = try #require(error.serverRecord)
+        merged.encryptedValues["a"] = "almond, anise"
+        try await b.save(merged)
+        #expect(try await a.record(for: SealedNote.id).encryptedValues["a"] as? String == "almond, anise")
+    }
+
+    @Test(arguments: [CKModifyRecordsOperation.RecordSavePolicy.changedKeys, .allKeys], [true, false])
+    func `a save of changed or all keys is made anew over a newer version`(
+        policy: CKModifyRecordsOperation.RecordSavePolicy, atomically: Bool
+    ) async throws {
+        let (a, b) = (try database(), try database())
+        let mine = try await saved(in: a)
+        let yours = try await b.record(for: SealedNote.id)
+        mine.encryptedValues["c"] = "cheese"
+        try await a.save(mine)
+        yours.encryptedValues["b"] = "beans"
+        let other = SealedNote.note([:], named: "other")
+        let results = try await results([yours, other], in: b, policy, atomically: atomically)
+        let saved = try #require(try results[SealedNote.id]?.get())
+        _ = try results[other.recordID]?.get()
+        let values: RecordFields = ["a": .string("apple"), "b": .string("beans"), "c": .string("cheese")]
+        #expect(saved.snapshot.encrypted.values == values && yours.snapshot.encrypted.values == values)
+        #expect(try await a.record(for: SealedNote.id).snapshot.encrypted.values == values)
+    }
+
+    @Test func `a save of changed keys of a record that is gone makes a new one, and one of its version does not`() async throws {
+        let (a, b) = (try database(), try database())
+        _ = try await saved(in: a)
+        let yours = try await b.record(for: SealedNote.id)
+        try await a.deleteRecord(withID: SealedNote.id)
+        yours.encryptedValues["b"] = "beans"
+        let unchanged = try await results([yours], in: b)
+        #expect((unchanged[SealedNote.id]?.error as? CKError)?.code == .unknownItem)
+        let changed = try await results([yours], in: b, .changedKeys)
+        #expect(try changed[SealedNote.id]?.get().snapshot.encrypted.values == ["b": .string("beans")])
+    }
+
+    @Test func `a save that other devices are always quicker than fails after four requests`() async throws {
+        let record = SealedNote.note()
+        await cloud.refuseSealed((0..<9).map { _ in ServerError(.conflict, "client oplock error updating record", internalCode: 2004) })
+        let failed = try await results([record], in: database(), .changedKeys)
+        #expect((failed[SealedNote.id]?.error as? CKError)?.code == .serverRecordChanged)
+        #expect(await cloud.paths.filter { $0 == "records/modify" }.count == 4)
+    }
+
+    @Test func `a refusal of an old key has the keys asked for again, once`() async throws {
+        let old = ServerError(.badRequest, ServerError.keyIsNotNewestReason)
+        let database = try database()
+        let record = try await saved(in: database)
+        for (refusals, word) in [(1, "ok"), (2, "invalidArguments")] {
+            record.encryptedValues["a"] = "almond \(refusals)"
+            await cloud.refuseSealed((0..<refusals).map { _ in old })
+            let asked = await cloud.paths.filter { $0 == "keys/scopes/list" }.count
+            #expect(try await results([record], in: database)[SealedNote.id]?.word == word)
+            #expect(await cloud.paths.filter { $0 == "keys/scopes/list" }.count == asked + 1)
+        }
+    }
+
+    @Test func `a device without keys reads and saves what is plain, and its other saves fail alone`() async throws {
+        let first = try await saved(in: database())
+        let stranger = try database(keys: KeyStore(folder: nil))
+        let record = try await stranger.record(for: SealedNote.id)
+        #expect(record["title"] as? String == "plain" && record.encryptedValues.allKeys().isEmpty)
+        record["title"] = "new"
+        try await stranger.save(record)
+        record.encryptedValues["a"] = "almond"
+        let other = SealedNote.note([:], named: "other")
+        let failed = try await results([record, other], in: stranger, atomically: false)
+        #expect((failed[SealedNote.id]?.error as? CKError)?.code == .accountTemporarilyUnavailable)
+        #expect(failed[other.recordID]?.word == "ok")
+        let read = try await database().record(for: SealedNote.id)
+        #expect(read["title"] as? String == "new" && read.snapshot.encrypted.values == first.snapshot.encrypted.values)
+    }
+
+    // MARK: A server that lies
+
+    @Test func `a record that was altered fails alone, in a fetch and in the feed`() async throws {
+        let database = try database()
+        _ = try await saved(in: database)
+        let other = SealedNote.note(named: "other")
+        try await database.save(other)
+        await cloud.alter("note", in: Self.zone) { $0.fields["a"] = $0.fields["b"] }
+        let found = try await database.records(for: [SealedNote.id, other.recordID])
+        let error = try #require(found[SealedNote.id]?.error as? CKError)
+        #expect(error.code == .internalError && error.localizedDescription.contains("'note'"))
+        #expect(found[other.recordID]?.word == "ok")
+        let records = [await cloud.stored("note", in: Self.zone), await cloud.stored("other", in: Self.zone)].compactMap(\.self)
+        await cloud.answerZoneChanges(
+            .page(ChangesZoneResponse.Page(zoneID: Self.zone, records: records.map { .record($0) }, syncToken: "1", moreComing: false)))
+        let changes = try await database.recordZoneChanges(inZoneWith: SealedNote.zoneID, since: nil)
+        #expect((changes.modificationResultsByID[SealedNote.id]?.error as? CKError)?.code == .internalError)
+        #expect(try changes.modificationResultsByID[other.recordID]?.get().record.encryptedValues["a"] as? String == "apple")
+    }
+
+    @Test func `a version that goes back, or loses its encryption, is refused by a process that has seen it`() async throws {
+        let database = try database()
+        let record = try await saved(in: database)
+        let old = try #require(await cloud.stored("note", in: Self.zone))
+        record.encryptedValues["a"] = "almond"
+        try await database.save(record)
+        await cloud.alter("note", in: Self.zone) { $0 = old }
+        #expect(await thrown { try await database.record(for: SealedNote.id) }?.code == .internalError)
+        await cloud.alter("note", in: Self.zone) { record in
+            record.manifest = nil
+            record.fields = ["a": .string("apple"), "b": .string("bread")]
+        }
+        #expect(await thrown { try await database.record(for: SealedNote.id) }?.code == .internalError)
+        let plain = SealedNote.note([:], named: "plain")
+        try await database.save(plain)
+        await cloud.alter("plain", in: Self.zone) { $0.fields["a"] = .string("apple") }
+        let error = try #require(await thrown { try await database.record(for: plain.recordID) })
+        #expect(error.userInfo["CKErrorField"] as? String == "a")
+        // Another process has not seen the record with its values.
+        #expect(try await self.database().record(for: plain.recordID)["a"] as? String == "apple")
+    }
+
+    @Test func `a record of a name that was deleted may begin anew without encrypted values`() async throws {
+        let database = try database()
+        _ = try await saved(in: database)
+        try await database.deleteRecord(withID: SealedNote.id)
+        try await database.save(SealedNote.note([:]))
+        #expect(try await database.record(for: SealedNote.id).encryptedValues.allKeys().isEmpty)
+    }
+
+    @Test func `the public and the shared database take no encrypted values`() async throws {
+        let container = CKContainer(line: try KeyDevice(cloud, store).line)
+        let record = CKRecord(recordType: "Note")
+        record.encryptedValues["a"] = "apple"
+        let error = try #require(await thrown { try await container.publicCloudDatabase.save(record) })
+        #expect(error.localizedDescription == "Encrypted fields are not supported in the public database: 'a'")
+        let shared = CKRecord(recordType: "Note", recordID: CKRecord.ID(zoneID: CKRecordZone.ID(zoneName: "Notes", ownerName: "_bob")))
+        shared.encryptedValues["a"] = "apple"
+        #expect(await thrown { try await container.sharedCloudDatabase.save(shared) }?.code == .invalidArguments)
+        #expect(await cloud.paths == [])
+    }
+}
