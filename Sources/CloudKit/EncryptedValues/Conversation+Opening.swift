@@ -39,11 +39,13 @@ extension Conversation {
             var keys: [CKRecordZone.ID: Result<ZoneKeys?, CKError>] = [:]
             if let settings = try? line.settings() { line.seenRecords.withLock { $0.use(settings) } }
             for shown in records {
-                guard let shown, scope != .public, !shown.isHeld else {
-                    opened.results.append(shown.map { .success($0.held ?? EncryptedFields(unopened: $0.record)) })
+                guard let shown, scope != .public else {
+                    opened.results.append(shown.map { .success(EncryptedFields(unopened: $0.record)) })
                     continue
                 }
-                if let fault = faultOfPlain(shown, since: moment) {
+                if let held = shown.heldValues {
+                    opened.results.append(.success(held))
+                } else if let fault = faultOfPlain(shown, since: moment) {
                     opened.results.append(.failure(CKError(fault, of: shown.id)))
                 } else if !shown.isEncrypted {
                     opened.results.append(.success(EncryptedFields()))
@@ -56,7 +58,7 @@ extension Conversation {
                 }
             }
         #else
-            opened.results = records.map { shown in shown.map { .success($0.held ?? EncryptedFields(unopened: $0.record)) } }
+            opened.results = records.map { shown in shown.map { .success(EncryptedFields(unopened: $0.record)) } }
         #endif
         return opened
     }
@@ -104,10 +106,10 @@ extension ModifyPlan.Batch {
     extension ShownRecord {
         fileprivate var isEncrypted: Bool { record.manifest != nil || !record.fields.sealed.isEmpty }
 
-        /// Whether the app's object has the record's manifest, and all values that it lists.
-        fileprivate var isHeld: Bool {
-            guard let held, sent == nil, record.manifest != nil, held.manifest == record.manifest else { return false }
-            return held.listed.allSatisfy { held.fetched[$0] != nil }
+        /// The values of the app's object, if it has the record's manifest and all values that this lists.
+        fileprivate var heldValues: EncryptedFields? {
+            guard let held, sent == nil, record.manifest != nil, held.manifest == record.manifest else { return nil }
+            return held.listed.allSatisfy { held.fetched[$0] != nil } ? held : nil
         }
     }
 

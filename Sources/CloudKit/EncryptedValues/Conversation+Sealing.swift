@@ -73,7 +73,7 @@ extension Conversation {
     func repeated(
         _ batch: ModifyPlan.Batch, after answers: [RecordResult], opened: [Result<EncryptedFields, CKError>?], policy: SavePolicy,
         isAtomic: Bool, _ tries: SealingTries
-    ) async throws(CKError) -> RepeatedSaves? {
+    ) async -> RepeatedSaves? {
         #if canImport(NacreEncryption)
             guard tries.left > 0 else { return nil }
             var saves = batch.saves
@@ -86,7 +86,7 @@ extension Conversation {
                         again.insert(index)
                         continue
                     }
-                    if policy != .ifServerRecordUnchanged, let base = try await base(of: saves[index], after: error, opened[index]) {
+                    if policy != .ifServerRecordUnchanged, let base = await base(of: saves[index], after: error, opened[index]) {
                         saves[index].secrets.manifest = base.manifest
                         saves[index].secrets.parent = base.parent
                         again.insert(index)
@@ -131,7 +131,7 @@ extension Conversation {
         /// failed for another reason.
         private func base(
             of save: ModifyPlan.Save, after error: ServerError, _ opened: Result<EncryptedFields, CKError>?
-        ) async throws(CKError) -> (manifest: [UInt8]?, parent: String)? {
+        ) async -> (manifest: [UInt8]?, parent: String)? {
             switch NativeErrorCode(rawValue: error.nativeCode) {
             // The save makes a new record.
             case .unknownItem?:
@@ -147,7 +147,8 @@ extension Conversation {
             let recordID = save.record.recordID
             let moment = seenMoment
             let request = RecordsLookupRequest(records: [.init(recordName: recordID.recordName)], zoneID: recordID.zoneID.wire)
-            guard case .record(let record)? = try await lookup(request).records.first else { return (nil, "") }
+            guard let found = try? await lookup(request).records.first else { return nil }
+            guard case .record(let record) = found else { return (nil, "") }
             let shown = ShownRecord(record: record, id: recordID, held: save.held, created: save.created)
             guard case .success(let fields)?? = await self.opened([shown], since: moment).results.first else { return nil }
             return (fields.manifest, record.parent?.recordName ?? "")

@@ -144,7 +144,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
         let opened = await conversation.opened(batch.shown(in: answers), since: moment).results
         let isAtomic = request.atomic == true
-        let again = try await conversation.repeated(batch, after: answers, opened: opened, policy: policy, isAtomic: isAtomic, tries)
+        let again = await conversation.repeated(batch, after: answers, opened: opened, policy: policy, isAtomic: isAtomic, tries)
         if let again, isAtomic { return try await sendAgain(again, policy, makeRequest) }
         let repeated = Set(again?.indices ?? [])
         for (index, save) in batch.saves.enumerated() where !repeated.contains(index) { callBack(save, answers[index], opened[index]) }

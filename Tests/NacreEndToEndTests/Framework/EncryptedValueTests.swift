@@ -45,7 +45,7 @@ struct EncryptedValueTests {
             let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "text == %@", "plain bread"))
             let some = try await b.records(matching: query, inZoneWith: Device.zoneID, desiredKeys: ["diagnosis"])
             let changes = try await b.recordZoneChanges(inZoneWith: Device.zoneID, since: nil)
-            let queried = try #require(some.matchResults.first?.1.get())
+            let queried = try #require(try some.matchResults.first?.1.get())
             let changed = try #require(changes.modificationResultsByID[Self.id]).get().record
             for record in [saved, fetched, changed] {
                 #expect(record.encryptedValues["diagnosis"] as? String == "measles-7f31" && record["diagnosis"] as? String == nil)
