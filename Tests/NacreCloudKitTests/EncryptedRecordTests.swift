@@ -163,7 +163,7 @@ struct EncryptedRecordTests {
     @Test func `an older version than one that was seen is refused, and so are two of one stamp`() throws {
         let old = try setting.saved(SealedNote.note())
         let new = try setting.saved(SealedNote.note(), now: 2_000)
-        let kept = SeenRecords.Version(try manifest(new))
+        let kept = try manifest(new).version
         #expect(throws: SecretFault.rolledBack) { try keys.open(old, asked: nil, kept: kept) }
         let twin = try setting.saved(SealedNote.note(), now: 2_000)
         #expect(throws: SecretFault.rolledBack) { try keys.open(twin, asked: nil, kept: kept) }
@@ -279,7 +279,7 @@ struct EncryptedRecordTests {
         var seen = SeenRecords()
         seen.note(try manifest(new), of: new, SealedNote.id)
         seen.note(try manifest(old), of: old, SealedNote.id)
-        #expect(seen.version(of: SealedNote.id, before: seen.moment) == SeenRecords.Version(try manifest(new)))
+        #expect(seen.version(of: SealedNote.id, before: seen.moment) == try manifest(new).version)
         #expect(seen.version(of: SealedNote.id, before: seen.moment - 1) == nil)
         #expect(seen.isEncrypted("a", of: "Note") && !seen.isEncrypted("a", of: "Other"))
         var other = seen

@@ -132,9 +132,9 @@ extension ModifyPlan.Batch {
             _ shown: ShownRecord, with keys: ZoneKeys?, asked: [String]?, since moment: Int
         ) -> Result<EncryptedFields, CKError> {
             guard let keys else { return .success(EncryptedFields(unopened: shown.record)) }
-            let own = (shown.sent ?? shown.held?.manifest).flatMap { try? RecordManifest($0) }.map(SeenRecords.Version.init)
+            let own = (shown.sent ?? shown.held?.manifest).flatMap { try? RecordManifest($0) }.map(\.version)
             let seen = line.seenRecords.withLock { $0.version(of: shown.id, before: moment) }
-            let kept = [own, seen].compactMap(\.self).max { $0.version.stamp < $1.version.stamp }
+            let kept = [own, seen].compactMap(\.self).max { $0.stamp < $1.stamp }
             do throws(SecretFault) {
                 let fields = try keys.open(shown.record, asked: asked, kept: kept)
                 if let bytes = fields.manifest, let form = try? RecordManifest(bytes) {

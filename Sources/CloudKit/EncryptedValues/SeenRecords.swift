@@ -8,21 +8,13 @@
         /// The most versions, and the most fields, that are kept. Older ones are forgotten, some at a time.
         static let entriesMax = 10_000
 
-        /// A version of a record in a scope of its zone.
-        struct Version: Equatable, Sendable {
-            let scope: ScopeID
-            let version: RecordManifest.Version
-
-            init(_ manifest: RecordManifest) { (scope, version) = (manifest.parts.keyID.scope, manifest.version) }
-        }
-
         private struct FieldName: Hashable {
             let type: String
             let field: String
         }
 
         private struct Note: Sendable {
-            let version: Version
+            let version: RecordManifest.Version
             let created: Timestamp
             let moment: Int
         }
@@ -45,7 +37,7 @@
         }
 
         /// Returns the newest version that was seen of a record; nil if it was noted from a moment on.
-        func version(of recordID: CKRecord.ID, before moment: Int) -> Version? {
+        func version(of recordID: CKRecord.ID, before moment: Int) -> RecordManifest.Version? {
             versions[recordID].flatMap { $0.moment < moment ? $0.version : nil }
         }
 
@@ -59,8 +51,8 @@
 
         /// Notes a version whose manifest was checked, if it is later than the one that is known.
         mutating func note(_ manifest: RecordManifest, of record: Record, _ recordID: CKRecord.ID) {
-            let (known, new) = (versions[recordID]?.version, Version(manifest))
-            if known.map({ $0.scope != new.scope || $0.version.stamp < new.version.stamp }) ?? true {
+            let (known, new) = (versions[recordID]?.version, manifest.version)
+            if known.map({ $0.scope != new.scope || $0.stamp < new.stamp }) ?? true {
                 versions[recordID] = Note(version: new, created: record.created.timestamp, moment: moment)
                 moment += 1
             }

@@ -48,16 +48,17 @@
         ///   - asked: the fields that were asked for; nil for all.
         ///   - kept: the newest version that this device has seen.
         /// - Throws: the fault, and no value is shown.
-        func open(_ record: Record, asked: [String]?, kept: SeenRecords.Version? = nil) throws(SecretFault) -> EncryptedFields {
+        func open(_ record: Record, asked: [String]?, kept: RecordManifest.Version? = nil) throws(SecretFault) -> EncryptedFields {
             let shown = record.fields.sealed
             let place = try recordPlace(record.recordName, type: record.recordType)
             guard let bytes = record.manifest, let form = try? RecordManifest(bytes) else { throw .changed }
             var sealed: [String: NacreEncryptionForms.SealedValue] = [:]
             for (name, value) in shown { sealed[name] = try? NacreEncryptionForms.SealedValue(value.bytes) }
             guard sealed.count == shown.count else { throw .changed }
-            try check(form, of: place, values: sealed, parent: record.parent?.recordName ?? "", asked: asked.map { Set($0) })
             // A zone that came again under its name has another scope, and its records begin anew.
-            if let kept, kept.scope == form.parts.keyID.scope, (try? form.check(kept: kept.version)) == nil { throw .rolledBack }
+            let earlier = kept.flatMap { $0.scope == form.parts.keyID.scope ? $0 : nil }
+            try check(
+                form, of: place, values: sealed, parent: record.parent?.recordName ?? "", asked: asked.map { Set($0) }, kept: earlier)
             if let plain = form.parts.fields.first(where: { record.fields[$0.name] != nil && sealed[$0.name] == nil }) {
                 throw .plain(field: plain.name)
             }
@@ -77,10 +78,16 @@
 
         private func check(
             _ form: RecordManifest, of place: RecordPlace, values: [String: NacreEncryptionForms.SealedValue], parent: String,
-            asked: Set<String>?
+            asked: Set<String>?, kept: RecordManifest.Version?
         ) throws(SecretFault) {
-            guard (try? manifest.check(form, writers: nil)) != nil, let key = key(form.parts.keyID) else { throw .otherKey }
-            let isWhole: Void? = try? key.check(form, of: place, values: values, files: [:], parent: parent, asked: asked)
+            do {
+                try chain.check(form, of: place, kept: kept, writers: log)
+            } catch {
+                throw error is RecordManifest.Rollback ? .rolledBack : .otherKey
+            }
+            guard let key = key(form.parts.keyID) else { throw .otherKey }
+            let bound = manifest.parts.boundParent(of: place.name, parent)
+            let isWhole: Void? = try? key.check(form, of: place, values: values, files: [:], parent: bound, asked: asked)
             if isWhole == nil { throw .changed }
         }
 
@@ -110,11 +117,17 @@
                 case .set(let parent): spellingOut(parent.recordName)
                 case .clear: ""
                 }
+            let (number, bound) = (manifest.parts.number, manifest.parts.boundParent(of: place.name, parent))
             guard let stamp = RecordManifest.nextStamp(now: now, after: base?.parts.stamp),
-                let parts = RecordManifest.Parts(
-                    keyID: newest.id, stamp: stamp, writer: device.id, parent: parent,
-                    fields: left + sealed.map { RecordManifest.Field(name: $0.key, hash: $0.value.hash) }, files: base?.parts.files ?? []),
-                let form = try? newest.manifest(parts, of: place, by: device, isShared: manifest.parts.isShared)
+                let form = try? { () throws -> RecordManifest? in
+                    let admission = try device.admission(
+                        of: place, to: newest.id.scope, number: number, stamp: stamp, after: base, isOwner: true)
+                    let parts = RecordManifest.Parts(
+                        keyID: newest.id, number: number, stamp: stamp, writer: device.id, parent: bound,
+                        fields: left + sealed.map { RecordManifest.Field(name: $0.key, hash: $0.value.hash) },
+                        files: base?.parts.files ?? [], admission: admission)
+                    return try parts.map { try newest.manifest($0, of: place, by: device) }
+                }()
             else { throw .cannotBeSealed }
             return SealedChange(
                 keyID: newest.id.text, values: sealed.mapValues { $0.bytes }, manifest: form.bytes, base: base?.hash.bytes)
@@ -124,7 +137,7 @@
         private func base(of secrets: SecretChange, _ place: RecordPlace) throws(SecretFault) -> RecordManifest? {
             guard let bytes = secrets.manifest else { return nil }
             guard let form = try? RecordManifest(bytes) else { throw .changed }
-            try check(form, of: place, values: [:], parent: secrets.parent, asked: [])
+            try check(form, of: place, values: [:], parent: secrets.parent, asked: [], kept: nil)
             return form
         }
     }
