@@ -55,10 +55,11 @@ package struct JoiningDevice: ~Copyable, Sendable {
 
     /// - Parameter now: Seconds of any clock that only rises.
     package init(_ device: DeviceKeys, at now: UInt64, using random: inout some RandomBytes) throws(CryptoError) {
+        let number = try random.digest()
+        commitment = EnrolmentCommitment(keys: device.publicKeys, random: number)
         self.device = device
-        self.random = try random.digest()
+        self.random = number
         began = now
-        commitment = EnrolmentCommitment(keys: device.publicKeys, random: self.random)
     }
 
     /// Takes the answer. Returns the opening for the other device, and the code for the user to type in there.
