@@ -6,6 +6,7 @@ package import NacreEncryptionForms
 package struct KeyringDevice: Sendable {
     package let signing: Ed25519.PrivateKey
     package let publicKeys: PublicKeys
+    package let id: DeviceID
 
     package init(_ name: String) throws {
         signing = try Ed25519.PrivateKey(seed: SecretBytes(SHA256.digest(Array("\(name) signs".utf8))))
@@ -13,9 +14,8 @@ package struct KeyringDevice: Sendable {
             throw FormFault.invalid("sample")
         }
         publicKeys = PublicKeys(signing: key, agreement: agreement)
+        id = try DeviceID(of: publicKeys)
     }
-
-    package var id: DeviceID { DeviceID(of: publicKeys) }
 
     package func sign(_ bytes: [UInt8]) throws -> Signature {
         guard let signature = Signature(try signing.sign(bytes)) else { throw FormFault.invalid("sample") }
@@ -104,7 +104,7 @@ package struct SampleKeyring: Sendable {
         var older: NacreEncryptionForms.SealedValue?
         switch newest.action {
         case .begin: needed = everybody
-        case .addDevice(let keys, _): needed = [DeviceID(of: keys)]
+        case .addDevice(let keys, _): needed = [try DeviceID(of: keys)]
         case .removeDevice, .newRecovery: (needed, older) = (everybody, try olderKey())
         case .reset: needed = []
         }

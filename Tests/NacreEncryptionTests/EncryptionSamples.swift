@@ -25,7 +25,7 @@ struct SampleKeys {
         }
     }
 
-    var id: DeviceID { get throws { DeviceID(of: try publicKeys) } }
+    var id: DeviceID { get throws { try DeviceID(of: publicKeys) } }
 
     func sign(_ bytes: [UInt8]) throws -> Signature { try #require(Signature(try signing.sign(bytes))) }
 }

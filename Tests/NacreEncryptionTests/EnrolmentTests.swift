@@ -141,12 +141,12 @@ struct EnrolmentCodeTests {
     private func sample(random: String, signature: Signature? = nil, keys: SampleKeys? = nil) throws -> EnrolmentCode {
         let phone = try SampleKeys("phone")
         let ada = try SampleAccount("_ada")
-        let commitment = EnrolmentCommitment(keys: try phone.publicKeys, random: sampleDigest("random"))
+        let commitment = try EnrolmentCommitment(keys: phone.publicKeys, random: sampleDigest("random"))
         let answer = EnrolmentAnswer(
             commitment: commitment.hash, fingerprint: ada.fingerprint, head: ada.head, device: try ada.first.id, random: sampleDigest(random))
         let opening = EnrolmentOpening(
             keys: try (keys ?? phone).publicKeys, random: sampleDigest("random"), signature: try signature ?? phone.sign([]))
-        return EnrolmentCode(commitment: commitment, answer: answer, opening: opening)
+        return try EnrolmentCode(commitment: commitment, answer: answer, opening: opening)
     }
 
     @Test func `A7: ten million codes and one try for each commitment leave a guess less than one in a million`() {

@@ -51,7 +51,7 @@ struct SampleForm: CustomTestStringConvertible {
             try TreeHead(
                 container: "iCloud.com.example.notes", environment: "production", head: MerkleTree([[1], [2]]).head, stamp: 5,
                 sign: ada.first.sign))
-        let commitment = EnrolmentCommitment(keys: try phone.publicKeys, random: sampleDigest("random"))
+        let commitment = try EnrolmentCommitment(keys: phone.publicKeys, random: sampleDigest("random"))
         let answer = EnrolmentAnswer(
             commitment: commitment.hash, fingerprint: ada.fingerprint, head: ada.head, device: device, random: sampleDigest("other"))
         let opening = EnrolmentOpening(keys: try phone.publicKeys, random: sampleDigest("random"), signature: manifest.signature)

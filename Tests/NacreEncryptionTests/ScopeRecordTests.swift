@@ -51,7 +51,7 @@ private struct SampleShare {
     func admission(
         by device: SampleKeys, _ number: UInt64 = 1, stamp: UInt64, of record: RecordPlace? = nil, to scope: ScopeID? = nil
     ) throws -> RecordManifest.Admission {
-        let signed = RecordManifest.Admission.signedBytes(
+        let signed = try RecordManifest.Admission.signedBytes(
             of: try record ?? SampleSealing.record(), to: scope ?? share.id, number: number, stamp: stamp)
         return RecordManifest.Admission(number: number, stamp: stamp, device: try device.id, signature: try device.sign(signed))
     }

@@ -83,7 +83,7 @@ extension KeyLog {
     fileprivate func devicesNeedingKeys(after action: KeyStatement.Action) -> Set<DeviceID?> {
         switch action {
         case .begin, .removeDevice, .newRecovery: Set(enrolled.keys.map(Optional.some) + [nil])
-        case .addDevice(let keys, _): [DeviceID(of: keys)]
+        case .addDevice: Set(enrolled.filter { $0.value.added == head.number }.keys.map(Optional.some))
         case .reset: []
         }
     }

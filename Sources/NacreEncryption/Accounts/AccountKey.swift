@@ -88,14 +88,14 @@ extension AccountKey {
 
     /// Opens the generation before this one.
     package func open(older sealed: SealedValue, of log: KeyLog) throws(EncryptionError) -> AccountKey {
-        guard generation > 1, let id = keyID(in: log) else { throw .cannotBeOpened }
-        let secret = try Sealing.openKey(sealed, under: key.bytes, as: .olderKey, keyID: id, context: Self.context(of: log))
+        guard generation > 1, let id = keyID(in: log), let context = try? Self.context(of: log) else { throw .cannotBeOpened }
+        let secret = try Sealing.openKey(sealed, under: key.bytes, as: .olderKey, keyID: id, context: context)
         guard let older = try? AccountKey(generation: generation - 1, secret: secret), older.isKey(of: log) else { throw .cannotBeOpened }
         return older
     }
 
-    private static func context(of log: KeyLog) -> Digest {
-        Digest(label: "nacre older account key", [Place(log.account).bytes])
+    private static func context(of log: KeyLog) throws(CryptoError) -> Digest {
+        try Digest(label: "nacre older account key", [Place(log.account).bytes])
     }
 
     private func keyID(in log: KeyLog) -> KeyID? {

@@ -23,5 +23,5 @@ enum Wrapping {
         return secret
     }
 
-    private static func info(_ place: Place) -> [UInt8] { Digest(label: "nacre wrap", [place.bytes]).bytes }
+    private static func info(_ place: Place) throws(CryptoError) -> [UInt8] { try Digest(label: "nacre wrap", [place.bytes]).bytes }
 }

@@ -56,7 +56,7 @@ package struct JoiningDevice: ~Copyable, Sendable {
     /// - Parameter now: Seconds of any clock that only rises.
     package init(_ device: DeviceKeys, at now: UInt64, using random: inout some RandomBytes) throws(CryptoError) {
         let number = try random.digest()
-        commitment = EnrolmentCommitment(keys: device.publicKeys, random: number)
+        commitment = try EnrolmentCommitment(keys: device.publicKeys, random: number)
         self.device = device
         self.random = number
         began = now
@@ -70,7 +70,7 @@ package struct JoiningDevice: ~Copyable, Sendable {
         guard answer.commitment == commitment.hash else { throw EnrolmentFault.unexpected }
         let opening = EnrolmentOpening(
             keys: device.publicKeys, random: random, signature: try device.agreement(toJoin: answer.head))
-        let code = EnrolmentCode(commitment: commitment, answer: answer, opening: opening)
+        let code = try EnrolmentCode(commitment: commitment, answer: answer, opening: opening)
         state = .opened(answer, code)
         return (opening, code)
     }
@@ -134,12 +134,12 @@ package struct AdmittingDevice: ~Copyable, Sendable {
     }
 
     /// Takes the opening. Returns the code for the user to type in on the new device.
-    package mutating func take(_ opening: EnrolmentOpening, at now: UInt64) throws(EnrolmentFault) -> EnrolmentCode {
-        guard case .answered(let commitment, let answer) = state else { throw .unexpected }
+    package mutating func take(_ opening: EnrolmentOpening, at now: UInt64) throws -> EnrolmentCode {
+        guard case .answered(let commitment, let answer) = state else { throw EnrolmentFault.unexpected }
         state = .ended
         try Enrolment.check(now, after: began)
-        guard EnrolmentCommitment(keys: opening.keys, random: opening.random) == commitment else { throw .notCommitted }
-        let code = EnrolmentCode(commitment: commitment, answer: answer, opening: opening)
+        guard try EnrolmentCommitment(keys: opening.keys, random: opening.random) == commitment else { throw EnrolmentFault.notCommitted }
+        let code = try EnrolmentCode(commitment: commitment, answer: answer, opening: opening)
         state = .opened(opening, code)
         return code
     }

@@ -52,13 +52,14 @@ extension ScopeKey {
 
     /// Opens the version before this one.
     package func open(older sealed: SealedValue, manifest: ScopeManifest) throws(EncryptionError) -> ScopeKey {
-        guard let older = KeyID(scope: id.scope, version: id.version - 1) else { throw .cannotBeOpened }
-        let secret = try Sealing.openKey(
-            sealed, under: secret, as: .olderKey, keyID: id, context: Self.contextOfOlder(manifest.parts.place))
+        guard let older = KeyID(scope: id.scope, version: id.version - 1), let context = try? Self.contextOfOlder(manifest.parts.place) else {
+            throw .cannotBeOpened
+        }
+        let secret = try Sealing.openKey(sealed, under: secret, as: .olderKey, keyID: id, context: context)
         return try ScopeKey(opened: secret, id: older, manifest: manifest)
     }
 
-    private static func contextOfOlder(_ place: Place) -> Digest { Digest(label: "nacre older key", [place.bytes]) }
+    private static func contextOfOlder(_ place: Place) throws(CryptoError) -> Digest { try Digest(label: "nacre older key", [place.bytes]) }
 }
 
 extension DeviceKeys {
@@ -98,10 +99,10 @@ package struct LinkSecret: Secret {
     /// Opens the key of a scope.
     /// - Parameter manifest: The newest of the scope's verified chain, in which the key must count.
     package func open(_ sealed: SealedValue, manifest: ScopeManifest) throws(EncryptionError) -> ScopeKey {
-        let secret = try Sealing.openKey(
-            sealed, under: secret, as: .link, keyID: sealed.keyID, context: Self.context(manifest.parts.place))
+        guard let context = try? Self.context(manifest.parts.place) else { throw .cannotBeOpened }
+        let secret = try Sealing.openKey(sealed, under: secret, as: .link, keyID: sealed.keyID, context: context)
         return try ScopeKey(opened: secret, id: sealed.keyID, manifest: manifest)
     }
 
-    private static func context(_ place: Place) -> Digest { Digest(label: "nacre link", [place.bytes]) }
+    private static func context(_ place: Place) throws(CryptoError) -> Digest { try Digest(label: "nacre link", [place.bytes]) }
 }

@@ -20,7 +20,7 @@ package struct ScopeKey: Secret {
         self.id = id
         self.secret = secret
         extracted = HKDFSHA256.extract(secret, salt: [])
-        let info = Digest(label: "nacre key proof", [id.scope.bytes, Array(id.bytes.suffix(4))]).bytes
+        let info = try Digest(label: "nacre key proof", [id.scope.bytes, Array(id.bytes.suffix(4))]).bytes
         proof = try Digest(code: HKDFSHA256.expand(extracted, info: info).exposed)
     }
 

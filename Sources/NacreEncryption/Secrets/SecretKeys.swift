@@ -38,7 +38,7 @@ package struct DeviceKeys: Secret {
     ///   - agreement: The X25519 key, 32 bytes.
     package init(signing: SecretBytes, agreement: SecretBytes) throws(CryptoError) {
         keys = try SecretKeys(signing: signing, agreement: agreement)
-        id = DeviceID(of: keys.publicKeys)
+        id = try DeviceID(of: keys.publicKeys)
     }
 
     package var publicKeys: PublicKeys { keys.publicKeys }
@@ -59,7 +59,7 @@ package struct RecoveryKey: Secret {
 
     /// Takes the secret of `RecoveryWords`. Other accounts have other keys, also with the same words.
     package init(_ secret: SecretBytes, of account: AccountName) throws(CryptoError) {
-        let info = Digest(label: "nacre recovery key", [Place(account).bytes]).bytes
+        let info = try Digest(label: "nacre recovery key", [Place(account).bytes]).bytes
         let both = try HKDFSHA256.expand(HKDFSHA256.extract(secret, salt: []), info: info, count: 64)
         self.secret = secret
         keys = try SecretKeys(signing: both.part(0..<32), agreement: both.part(32..<64))

@@ -11,7 +11,7 @@ package struct ChunkSealing: Secret {
     package init(_ key: ScopeKey, place: Place) throws(CryptoError) {
         self.key = key
         saltKey = try HKDFSHA256.expand(key.extracted, info: Digest(label: "nacre chunk salt", [place.bytes]).bytes)
-        context = Digest(label: "nacre chunk", [place.bytes])
+        context = try Digest(label: "nacre chunk", [place.bytes])
     }
 
     /// Seals a chunk of `FileChunks`. A whole one takes about 1 ms.

@@ -2,7 +2,7 @@ package import NacreCrypto
 package import NacreEncryptionForms
 
 extension RecordPlace {
-    fileprivate func context(ofField field: String) -> Digest { context("nacre value", Array(field.utf8)) }
+    fileprivate func context(ofField field: String) throws(CryptoError) -> Digest { try context("nacre value", Array(field.utf8)) }
 }
 
 extension ScopeKey {
@@ -27,7 +27,8 @@ extension ScopeKey {
     /// Opens the value of a field, in about 7 µs if it is short. Check the record's manifest first: it says which
     /// values belong together.
     package func open(_ sealed: SealedValue, of record: RecordPlace, field: String) throws(EncryptionError) -> EncryptedPlaintext {
-        let padded = try Sealing.open(sealed, as: .value, keyID: id, key: secret, context: record.context(ofField: field)) {
+        guard let context = try? record.context(ofField: field) else { throw .cannotBeOpened }
+        let padded = try Sealing.open(sealed, as: .value, keyID: id, key: secret, context: context) {
             (cipher, nonce, associated) throws(CryptoError) in
             try cipher.open(sealed.ciphertext, nonce: nonce, associated: associated)
         }
@@ -92,7 +93,7 @@ extension DeviceKeys {
             if moves { throw ScopeFault.mayNotMove(device: id) }
             return read.admission
         }
-        let signed = RecordManifest.Admission.signedBytes(of: record, to: scope, number: number, stamp: stamp)
+        let signed = try RecordManifest.Admission.signedBytes(of: record, to: scope, number: number, stamp: stamp)
         return RecordManifest.Admission(number: number, stamp: stamp, device: id, signature: try keys.sign(signed))
     }
 }

@@ -70,8 +70,7 @@ package struct KeyLog: Hashable, Sendable {
         guard case .begin(let beginning) = statement.action, statement.number == 0, statement.before == .none else {
             throw .notABeginning
         }
-        let id = DeviceID(of: beginning.device)
-        let verifier = try Self.verifier(beginning.device)
+        let (id, verifier) = try Self.device(beginning.device)
         guard statement.signer == id, isVerified || statement.isSigned(by: verifier) else { throw .notSigned(number: 0) }
         account = beginning.account
         follows = beginning.reset
@@ -157,11 +156,10 @@ package struct KeyLog: Hashable, Sendable {
         switch statement.action {
         case .begin: throw .notNext(number: statement.number)
         case .addDevice(let keys, let signature):
-            let id = DeviceID(of: keys)
+            let (id, verifier) = try Self.device(keys)
             guard devices[id] == nil else { throw .knownDevice(id) }
             guard enrolled.count < Self.devicesMax else { throw .tooLong }
-            let verifier = try Self.verifier(keys)
-            guard isVerified || verifier.isValid(signature.bytes, for: KeyStatement.enrolment(of: keys, after: statement.before)) else {
+            guard isVerified || Self.agrees(verifier, signature, toJoin: keys, after: statement.before) else {
                 throw .notSigned(number: statement.number)
             }
             devices[id] = Device(keys: keys, verifier: verifier, added: statement.number)
@@ -186,6 +184,18 @@ package struct KeyLog: Hashable, Sendable {
         try Self.checkAgreement(key)
         accountKeys.append(key)
         generationsBegan.append(number)
+    }
+
+    /// Checks the keys of a device.
+    private static func device(_ keys: PublicKeys) throws(KeyLogFault) -> (id: DeviceID, verifier: Ed25519.PublicKey) {
+        guard let id = try? DeviceID(of: keys) else { throw .malformedKey }
+        return (id, try verifier(keys))
+    }
+
+    /// Whether a new device has signed that its keys join a log behind a statement.
+    private static func agrees(_ verifier: Ed25519.PublicKey, _ signature: Signature, toJoin keys: PublicKeys, after before: Digest) -> Bool {
+        guard let agreement = try? KeyStatement.enrolment(of: keys, after: before) else { return false }
+        return verifier.isValid(signature.bytes, for: agreement)
     }
 
     /// Checks both keys. Returns the one that verifies.

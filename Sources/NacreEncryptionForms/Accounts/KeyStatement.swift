@@ -1,4 +1,4 @@
-import NacreCrypto
+package import NacreCrypto
 
 /// A statement of an account about its keys, signed by one of its devices or by its recovery key. Each names the hash
 /// of the one before.
@@ -85,8 +85,8 @@ package struct KeyStatement: SignedForm {
     }
 
     /// Returns the hash that a new device signs: it agrees to join this log, here, with these keys.
-    package static func enrolment(of keys: PublicKeys, after before: Digest) -> [UInt8] {
-        Digest(label: "nacre enrolment", [before.bytes, keys.signing.bytes, keys.agreement.bytes]).bytes
+    package static func enrolment(of keys: PublicKeys, after before: Digest) throws(CryptoError) -> [UInt8] {
+        try Digest(label: "nacre enrolment", [before.bytes, keys.signing.bytes, keys.agreement.bytes]).bytes
     }
 }
 

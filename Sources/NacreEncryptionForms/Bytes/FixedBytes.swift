@@ -1,4 +1,4 @@
-import NacreCrypto
+package import NacreCrypto
 
 /// Bytes of one length: a hash, an ID, a public key, a signature.
 package struct FixedBytes<Kind: FixedLength>: Hashable, Sendable, CustomStringConvertible {
@@ -52,19 +52,16 @@ extension Digest {
         self.init(unchecked: SHA256.digest(message))
     }
 
-    /// Hashes the label and the parts, each behind its length: `context(label, …)` of docs/encryption.md. Two different
-    /// lists never give the same hash, since no part here is longer than a `place`.
-    package init(label: String, _ parts: [[UInt8]]) {
-        var writer = FormWriter()
-        writer.bytes(Array(label.utf8))
-        for part in parts { writer.bytes(part) }
-        self.init(of: writer.written)
+    /// Hashes the label and the parts: `context(label, …)` of docs/encryption.md.
+    /// - Throws: `invalidLength` for a part of 65,536 bytes or more. No form has one.
+    package init(label: String, _ parts: [[UInt8]]) throws(CryptoError) {
+        self.init(unchecked: try SHA256.context(label, parts))
     }
 }
 
 extension DeviceID {
-    package init(of keys: PublicKeys) {
-        let hash = Digest(label: "nacre device", [keys.signing.bytes, keys.agreement.bytes])
+    package init(of keys: PublicKeys) throws(CryptoError) {
+        let hash = try Digest(label: "nacre device", [keys.signing.bytes, keys.agreement.bytes])
         self.init(unchecked: Array(hash.bytes.prefix(Self.length)))
     }
 }

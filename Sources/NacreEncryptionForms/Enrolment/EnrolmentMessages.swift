@@ -1,4 +1,4 @@
-import NacreCrypto
+package import NacreCrypto
 
 /// The first message of an enrolment: the new device's promise of its opening, which it has not shown yet.
 package struct EnrolmentCommitment: Form {
@@ -9,8 +9,8 @@ package struct EnrolmentCommitment: Form {
     package var kind: FormKind { .enrolmentCommitment }
 
     /// Commits to keys and a random number.
-    package init(keys: PublicKeys, random: Digest) {
-        commitment = Digest(label: "nacre enrolment commitment", [keys.signing.bytes, keys.agreement.bytes, random.bytes])
+    package init(keys: PublicKeys, random: Digest) throws(CryptoError) {
+        commitment = try Digest(label: "nacre enrolment commitment", [keys.signing.bytes, keys.agreement.bytes, random.bytes])
     }
 
     package init(kind: FormKind, parts reader: inout FormReader) throws(FormFault) {
@@ -101,9 +101,9 @@ package struct EnrolmentCode: Hashable, Sendable, CustomStringConvertible {
     /// Makes the code of a conversation. It covers the opening's keys and random number, to which the new device has
     /// committed. The opening's signature is left out: a holder of the key can make many, until one gives a wanted
     /// code.
-    package init(commitment: EnrolmentCommitment, answer: EnrolmentAnswer, opening: EnrolmentOpening) {
+    package init(commitment: EnrolmentCommitment, answer: EnrolmentAnswer, opening: EnrolmentOpening) throws(CryptoError) {
         let committed = [opening.keys.signing.bytes, opening.keys.agreement.bytes, opening.random.bytes]
-        let hash = Digest(label: "nacre enrolment code", [commitment.bytes, answer.bytes] + committed)
+        let hash = try Digest(label: "nacre enrolment code", [commitment.bytes, answer.bytes] + committed)
         number = hash.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } % Self.count
     }
 

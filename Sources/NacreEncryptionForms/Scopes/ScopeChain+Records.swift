@@ -48,9 +48,9 @@ extension ScopeChain {
         guard let admission = manifest.parts.admission, admission.stamp > stamp else { return false }
         let then = manifests[Int(admission.number)].parts
         guard then.version >= newest.parts.oldest, let device = then.device(admission.device, of: ownersLog) else { return false }
-        let signed = RecordManifest.Admission.signedBytes(
+        let signed = try? RecordManifest.Admission.signedBytes(
             of: record, to: newest.parts.scope, number: admission.number, stamp: admission.stamp)
-        return device.verifier.isValid(admission.signature.bytes, for: signed)
+        return signed.map { device.verifier.isValid(admission.signature.bytes, for: $0) } ?? false
     }
 }
 

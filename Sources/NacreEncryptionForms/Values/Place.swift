@@ -1,3 +1,5 @@
+package import NacreCrypto
+
 /// An account as encrypted values have it: a user in one environment of one container. Two names are equal if their
 /// bytes are.
 package struct AccountName: Hashable, Sendable {
@@ -92,5 +94,5 @@ package struct RecordPlace: Hashable, Sendable {
     }
 
     /// Hashes a label, the record and what follows it.
-    package func context(_ label: String, _ others: [UInt8]...) -> Digest { Digest(label: label, parts + others) }
+    package func context(_ label: String, _ others: [UInt8]...) throws(CryptoError) -> Digest { try Digest(label: label, parts + others) }
 }

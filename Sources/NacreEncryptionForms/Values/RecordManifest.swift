@@ -1,4 +1,4 @@
-import NacreCrypto
+package import NacreCrypto
 
 /// The list of what belongs together in a record: its encrypted values, its files, its parent, and its version.
 package struct RecordManifest: SignedForm {
@@ -38,12 +38,12 @@ package struct RecordManifest: SignedForm {
         }
 
         /// The bytes that the device signs.
-        package static func signedBytes(of record: RecordPlace, to scope: ScopeID, number: UInt64, stamp: UInt64) -> [UInt8] {
+        package static func signedBytes(of record: RecordPlace, to scope: ScopeID, number: UInt64, stamp: UInt64) throws(CryptoError) -> [UInt8] {
             var writer = FormWriter(capacity: 32)
             writer.fixed(scope)
             writer.integer(number)
             writer.integer(stamp)
-            return record.context("nacre admission", writer.written).bytes
+            return try record.context("nacre admission", writer.written).bytes
         }
     }
 
