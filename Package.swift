@@ -167,7 +167,7 @@ let package = Package(
             [
                 "NacreCloudCLI", "NacreLongLivedApp", "CloudKit", "CloudKitPush", "CoreLocation", "NacreCloudServer", "NacreCloudTorture",
                 "NacreLocks",
-                "NacreCloudTestSupport", "NacreCrypto",
+                "NacreCloudTestSupport", "NacreCrypto", "NacreEncryption", "NacreEncryptionForms",
             ]),
         tests("NacreTidyTests", []),
         // The fuzzers' targets over the inputs that they once found.

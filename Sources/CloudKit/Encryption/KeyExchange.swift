@@ -7,8 +7,8 @@
 
     /// The keys that a container's process has opened, of one account at a time.
     ///
-    /// They may be late: another device may have made a new version of a key since. The server refuses a save under the
-    /// older version. `Conversation.forgetZoneKeys` then has the keys asked for again.
+    /// The keys may be late: another device may have made a new version since. The server refuses a save under the older
+    /// version, and `Conversation.forgetZoneKeys` then has the keys asked for again.
     struct OpenedKeys: Sendable {
         /// The most zones. More cost their requests again.
         static let zonesMax = 1_000

@@ -61,9 +61,9 @@
         let accountKeys: [AccountKey]
     }
 
-    /// What a verified account is to this device.
+    /// The state of a verified account for this device.
     enum AccountState: Sendable {
-        /// Nobody has begun the account's log.
+        /// The account has no log yet.
         case empty
         /// A signed reset has ended the log.
         case ended(KeyLog)
