@@ -7,8 +7,8 @@
 
     /// The keys that a container's process has opened, of one account at a time.
     ///
-    /// The keys may be late: another device may have made a new version since. The server refuses a save under the older
-    /// version, and `Conversation.forgetZoneKeys` then has the keys asked for again.
+    /// The keys may be late: another device may have made a new version since. The server refuses a save under the
+    /// older version, and `Conversation.forgetZoneKeys` then has the keys asked for again.
     struct OpenedKeys: Sendable {
         /// The most zones. More cost their requests again.
         static let zonesMax = 1_000
@@ -49,10 +49,10 @@
             return try await exchange.zoneKeys(at: place)
         }
 
-        /// Returns the keys of a zone for sealing values. Makes what is missing: this device's keys and the account's log
-        /// on the account's first device, the zone's first key, and its next one after a device was removed.
+        /// Returns the keys of a zone for sealing values. Makes what is missing: this device's keys and the account's
+        /// log on the account's first device, the zone's first key, and its next one after a device was removed.
         ///
-        /// - Throws: `accountTemporarilyUnavailable`, with its remedy, if the account has keys and this device has none.
+        /// - Throws: `accountTemporarilyUnavailable`, with its remedy, if the account has keys and this device none.
         func zoneKeysForSaving(in zone: CKRecordZone.ID) async throws(CKError) -> ZoneKeys {
             guard let (exchange, place) = try await keyExchange(for: zone) else { throw .noKeysHere }
             return try await exchange.zoneKeysForSaving(at: place)

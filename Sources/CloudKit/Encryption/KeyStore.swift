@@ -144,8 +144,8 @@ package final class KeyStore: Sendable {
     }
 
     #if canImport(NacreCrypto)
-        /// Returns the key of 32 bytes under which this device seals encrypted values in records' archives, and makes it
-        /// at the first call. Archives are opened again by this device's user alone, whichever account they are of.
+        /// Returns the key of 32 bytes under which this device seals encrypted values in records' archives, and makes
+        /// it at the first call. Archives are opened again by this device's user alone, whichever account they are of.
         ///
         /// The first call of a process reads a file, and blocks the thread. Later ones do not.
         package func archiveKey() throws(CKError) -> SecretBytes {

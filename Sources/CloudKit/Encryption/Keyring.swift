@@ -261,8 +261,8 @@
             .init(user: log.account.user, fingerprint: log.fingerprint, head: log.head, permission: .readWrite, role: .owner)
         }
 
-        /// Whether a scope needs a new version of its key before anything is saved: the account has removed a device, or
-        /// has another recovery key, since its newest manifest was signed.
+        /// Whether a scope needs a new version of its key before anything is saved: the account has removed a device,
+        /// or has another recovery key, since its newest manifest was signed.
         func mustRenew(_ keys: ZoneKeys) -> Bool { keys.manifest.needsNewKey([log.fingerprint: log]) }
 
         /// Makes the request for the first key of a zone.
