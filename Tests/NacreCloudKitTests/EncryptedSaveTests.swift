@@ -107,6 +107,18 @@ struct EncryptedSaveTests {
         }
     }
 
+    @Test func `a record under a key that another process has made is read, after the keys were asked for again`() async throws {
+        let (first, second) = (try KeyDevice(cloud, store), try KeyDevice(cloud, store))
+        let (a, b) = (CKContainer(line: first.line).privateCloudDatabase, CKContainer(line: second.line).privateCloudDatabase)
+        let record = try await saved(in: a)
+        _ = try await b.record(for: SealedNote.id)
+        try await first.replaceRecovery()
+        first.forget()
+        record.encryptedValues["a"] = "almond"
+        try await a.save(record)
+        #expect(try await b.record(for: SealedNote.id).encryptedValues["a"] as? String == "almond")
+    }
+
     @Test func `a device without keys reads and saves what is plain, and its other saves fail alone`() async throws {
         let first = try await saved(in: database())
         let stranger = try database(keys: KeyStore(folder: nil))

@@ -36,7 +36,7 @@ extension Conversation {
     func opened(_ records: [ShownRecord?], asked: [String]? = nil, since moment: Int) async -> OpenedRecords {
         var opened = OpenedRecords()
         #if canImport(NacreEncryption)
-            var keys: [CKRecordZone.ID: Result<ZoneKeys?, CKError>] = [:]
+            var keys = KeysOfAnswer()
             if let settings = try? line.settings() { line.seenRecords.withLock { $0.use(settings) } }
             for shown in records {
                 guard let shown, scope != .public else {
@@ -50,13 +50,10 @@ extension Conversation {
                 } else if !shown.isEncrypted {
                     opened.results.append(.success(EncryptedFields()))
                 } else {
-                    let zone = shown.id.zoneID
-                    if keys[zone] == nil { keys[zone] = await openingKeys(of: zone) }
-                    let result = (keys[zone] ?? .success(nil)).flatMap { open(shown, with: $0, asked: asked, since: moment) }
-                    if case .failure(let error)? = keys[zone] { opened.fault = opened.fault ?? error }
-                    opened.results.append(result)
+                    opened.results.append(await values(of: shown, &keys, asked: asked, since: moment))
                 }
             }
+            opened.fault = keys.fault
         #else
             opened.results = records.map { shown in shown.map { .success(EncryptedFields(unopened: $0.record)) } }
         #endif
@@ -103,6 +100,14 @@ extension ModifyPlan.Batch {
 }
 
 #if canImport(NacreEncryption)
+    /// The keys of the zones in one answer.
+    private struct KeysOfAnswer: Sendable {
+        var found: [CKRecordZone.ID: Result<ZoneKeys?, CKError>] = [:]
+        /// Zones whose keys were asked for again, which is done once.
+        var renewed: Set<CKRecordZone.ID> = []
+        var fault: CKError?
+    }
+
     extension ShownRecord {
         fileprivate var isEncrypted: Bool { record.manifest != nil || !record.fields.sealed.isEmpty }
 
@@ -128,22 +133,42 @@ extension ModifyPlan.Batch {
             }
         }
 
+        private func values(
+            of shown: ShownRecord, _ keys: inout KeysOfAnswer, asked: [String]?, since moment: Int
+        ) async -> Result<EncryptedFields, CKError> {
+            let zone = shown.id.zoneID
+            while true {
+                let found = if let known = keys.found[zone] { known } else { await openingKeys(of: zone) }
+                keys.found[zone] = found
+                switch found {
+                case .failure(let error):
+                    keys.fault = keys.fault ?? error
+                    return .failure(error)
+                case .success(nil): return .success(EncryptedFields(unopened: shown.record))
+                case .success(let zoneKeys?):
+                    do throws(SecretFault) {
+                        return .success(try open(shown, with: zoneKeys, asked: asked, since: moment))
+                    } catch {
+                        // Another device may have made a newer key.
+                        guard error == .otherKey, keys.renewed.insert(zone).inserted else { return .failure(CKError(error, of: shown.id)) }
+                        forgetZoneKeys(of: zone)
+                        keys.found[zone] = nil
+                    }
+                }
+            }
+        }
+
         private func open(
-            _ shown: ShownRecord, with keys: ZoneKeys?, asked: [String]?, since moment: Int
-        ) -> Result<EncryptedFields, CKError> {
-            guard let keys else { return .success(EncryptedFields(unopened: shown.record)) }
+            _ shown: ShownRecord, with keys: ZoneKeys, asked: [String]?, since moment: Int
+        ) throws(SecretFault) -> EncryptedFields {
             let own = (shown.sent ?? shown.held?.manifest).flatMap { try? RecordManifest($0) }.map(\.version)
             let seen = line.seenRecords.withLock { $0.version(of: shown.id, before: moment) }
             let kept = [own, seen].compactMap(\.self).max { $0.stamp < $1.stamp }
-            do throws(SecretFault) {
-                let fields = try keys.open(shown.record, asked: asked, kept: kept)
-                if let bytes = fields.manifest, let form = try? RecordManifest(bytes) {
-                    line.seenRecords.withLock { $0.note(form, of: shown.record, shown.id) }
-                }
-                return .success(fields)
-            } catch {
-                return .failure(CKError(error, of: shown.id))
+            let fields = try keys.open(shown.record, asked: asked, kept: kept)
+            if let bytes = fields.manifest, let form = try? RecordManifest(bytes) {
+                line.seenRecords.withLock { $0.note(form, of: shown.record, shown.id) }
             }
+            return fields
         }
 
         /// Returns the keys for opening values of a zone; nil if this device has none, which the log tells once.
