@@ -144,8 +144,8 @@ extension ModifyPlan.Batch {
                 case .failure(let error):
                     keys.fault = keys.fault ?? error
                     return .failure(error)
-                case .success(nil): return .success(EncryptedFields(unopened: shown.record))
-                case .success(let zoneKeys?):
+                case .success(.none): return .success(EncryptedFields(unopened: shown.record))
+                case .success(.some(let zoneKeys)):
                     do throws(SecretFault) {
                         return .success(try open(shown, with: zoneKeys, asked: asked, since: moment))
                     } catch {
