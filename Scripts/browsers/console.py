@@ -8,7 +8,6 @@ given. With --sources the page is that of Web/console as it stands, and not the 
 """
 
 import argparse
-import gzip
 import json
 import os
 import re

@@ -21,7 +21,7 @@ import urllib.request
 
 from console_data import CONTAINER, MARKUP, PASSWORD
 
-SERVER_PAGES = ["status", "users", "alerts", "backups", "tasks", "team", "audit", "serverlog", "faults"]
+SERVER_PAGES = ["status", "users", "alerts", "backups", "tasks", "team", "limits", "audit", "serverlog", "faults"]
 
 
 class Console:
