@@ -12,7 +12,8 @@ struct Nacre {
             77 not allowed, 130 interrupted.
             """,
         subcommands: [
-            Serve.command, StatusCommand.command, ConsoleCommand.command, TeamCommands.command, Up.command, Run.command, PrintEnvironment.command,
+            Serve.command, StatusCommand.command, LimitsCommand.command, ConsoleCommand.command, TeamCommands.command, Up.command, Run.command,
+            PrintEnvironment.command,
             Exec.command,
             FaultCommands.command,
             Agent.command, Listen.command, Demo.command, TortureCommand.command, ContainerCommands.command, TokenCommands.command,

@@ -21,7 +21,7 @@ package final class Server: Sendable {
         /// URL of the public listener on this machine, past any proxy.
         package var localURL: String
         package var adminURL: String
-        /// URL of the console's own listener, past any proxy; nil if there is none.
+        /// URL of the console: the configured one, or that of its own listener on this machine; nil: neither is there.
         package var consoleURL: String?
         /// The backup made before older data were rewritten; nil if nothing was rewritten.
         package var migrationBackup: String?
@@ -31,7 +31,7 @@ package final class Server: Sendable {
     /// remaining 3 s are for cancelled requests and for emptying the log.
     package static let shutdownGrace: Duration = .seconds(7)
 
-    private let configuration: ServerConfiguration
+    let configuration: ServerConfiguration
     private let life = Locked(Life.new)
     private let migrationBackup = Locked<String?>(nil)
     private let telemetry = Telemetry()
@@ -187,7 +187,7 @@ package final class Server: Sendable {
         let console = configuration.consoleListen.map { consoleServer($0, api, rates, metrics) }
         do {
             let adminURL = Self.urls(of: try await adminServer.start()).local
-            let consoleAddress = try await console?.start()
+            let consoleURL = self.consoleURL(of: try await console?.start(), api.console)
             let file = AdminFilePublisher(
                 AdminFile(url: adminURL, publicURL: publicURL, pid: getpid(), token: adminToken), in: configuration.dataFolder, clock: clock,
                 logger: configuration.logger)
@@ -198,7 +198,7 @@ package final class Server: Sendable {
                 requestsUnderWay: [telemetry.gauge(.httpInFlight), telemetry.gauge(.httpAwaitingClient)])
             life.withLock { $0 = .running(running) }
             await startWork(running, of: cloud, metrics)
-            let (consoleURL, backup) = (consoleAddress.map { Self.urls(of: $0).others }, migrationBackup.withLock { $0 })
+            let backup = migrationBackup.withLock { $0 }
             return Addresses(publicURL: publicURL, localURL: localURL, adminURL: adminURL, consoleURL: consoleURL, migrationBackup: backup)
         } catch {
             await publicServer.shutdown(grace: .zero)
@@ -331,11 +331,14 @@ package final class Server: Sendable {
         ErrorsPage.addRoute(to: &router)
         FrontPage.addRoute(to: &router)
         SharePage(page: page).addRoute(to: &router)
+        health(cloud, isRunning: isRunning).addRoutes(to: &router)
+        return router
+    }
+
+    private func health(_ cloud: Cloud, isRunning: @escaping @Sendable () -> Bool = { true }) -> Health {
         Health(
             registry: cloud.registry, requestRate: configuration.requestRate, quotas: configuration.quotas, assetSizes: cloud.bounds.assetSizes,
-            connectionsMax: configuration.connectionsMax, isRunning: isRunning
-        ).addRoutes(to: &router)
-        return router
+            connectionsMax: configuration.connectionsMax, isRunning: isRunning)
     }
 
     func adminAPI(
@@ -344,27 +347,9 @@ package final class Server: Sendable {
     ) -> AdminAPI {
         AdminAPI(
             cloud: cloud, authenticator: authenticator, backups: backups, passwords: passwords, token: token, publicURL: urls.public,
-            localURL: urls.local, requestRate: configuration.requestRate, faults: faults, logger: configuration.logger,
+            localURL: urls.local, requestRate: configuration.requestRate, limits: health(cloud).limits, faults: faults, logger: configuration.logger,
             recentLog: configuration.recentLog, observation: observation,
-            console: ConsoleGate(hosts: consoleHosts, now: configuration.clock.now), scheduled: scheduled)
-    }
-
-    /// The router of the admin listener or, if the API has a door, of the console's own.
-    func adminRouter(_ api: AdminAPI, _ metrics: Metrics) -> Router {
-        var router = Router()
-        api.addRoutes(to: &router)
-        metrics.addRoute(to: &router)
-        ConsoleFiles(hosts: consoleHosts, folder: configuration.consoleFolder).addRoutes(to: &router)
-        return router
-    }
-
-    /// The console's own listener, which has the sessions of the admin listener.
-    private func consoleServer(_ address: ListenAddress, _ api: AdminAPI, _ rates: RequestRates, _ metrics: Metrics) -> HTTPServer {
-        var api = api
-        api.door = ConsoleDoor(networks: configuration.consoleNetworks, rates: rates)
-        var http = adminHTTPConfiguration(address)
-        (http.connectionsMax, http.trustedProxies) = (ConsoleDoor.connectionsMax, configuration.trustedProxies)
-        return HTTPServer(http, router: adminRouter(api, metrics), logger: configuration.logger)
+            console: ConsoleGate(hosts: consoleHosts, url: configuration.consoleURL, now: configuration.clock.now), scheduled: scheduled)
     }
 
     private func metrics(of cloud: Cloud, _ store: any Store, _ assets: any AssetStorage, _ budgets: Budgets) -> Metrics {
@@ -417,7 +402,7 @@ package final class Server: Sendable {
     }
 
     /// Backups and checks take as long as they need, so an administrator's request has a day.
-    private func adminHTTPConfiguration(_ address: ListenAddress) -> HTTPServerConfiguration {
+    func adminHTTPConfiguration(_ address: ListenAddress) -> HTTPServerConfiguration {
         var http = httpConfiguration(address)
         http.workDeadline = .seconds(24 * 3600)
         return http
@@ -425,15 +410,10 @@ package final class Server: Sendable {
 
     /// Host names that the server answers besides every IP address: loopback's, the listening one, the public one, and
     /// those that the operator adds.
-    private var hosts: Set<String> {
+    var hosts: Set<String> {
         var hosts = Set(["localhost", configuration.listen.host.lowercased()] + configuration.hosts.map { $0.lowercased() })
         if let url = configuration.publicURL, let host = Self.host(of: url) { hosts.insert(host) }
         return hosts
-    }
-
-    /// Host names under which the console is served: as above, and those of its listeners.
-    private var consoleHosts: ServedHosts {
-        ServedHosts(names: hosts.union([configuration.adminListen, configuration.consoleListen].compactMap { $0?.host.lowercased() }))
     }
 
     /// The host of `scheme://[user@host]:port/…` in lower case; nil if there is none.
@@ -448,7 +428,7 @@ package final class Server: Sendable {
 
     /// The listener's URL on this machine, and the URL for others: `given`, if set. A listener on all of the machine's
     /// addresses is announced by the address that the network knows.
-    private static func urls(of listener: (host: String, port: Int), _ given: String? = nil) -> (local: String, others: String) {
+    static func urls(of listener: (host: String, port: Int), _ given: String? = nil) -> (local: String, others: String) {
         func url(_ host: String) -> String { "http://\(ListenAddress(host: host, port: listener.port))" }
         guard IPAddress.isAny(listener.host) else { return (url(listener.host), given ?? url(listener.host)) }
         return (url("127.0.0.1"), given ?? url(MachineAddress.onNetwork ?? "127.0.0.1"))

@@ -56,6 +56,8 @@ struct AuditTests {
             ("subscriptions/why", #"{\#(place),"database":"private","user":"ada@example.com","subscription":"s","record":"a"}"#),
             ("shares/list", #"{\#(place),"user":"ada@example.com"}"#),
             ("shares/who", #"{\#(place),"user":"ada@example.com","zone":"Trip","record":"a"}"#),
+            ("zones/create", #"{\#(place),"user":"ada@example.com","zone":"Trip"}"#),
+            ("shares/create", #"{\#(place),"user":"ada@example.com","zone":"Trip","record":"a"}"#),
         ]
         for (path, body) in looks { _ = await scene.administrate("POST", "/admin/1/\(path)", body) }
         let lines = try await log(of: scene)

@@ -243,7 +243,10 @@ extension AuthorisationTable {
             POST   /admin/1/team                  -  401  403  403  400
             POST   /admin/1/team/role             -  401  403  403  400
             POST   /admin/1/team/remove           -  401  403  403  400
+            POST   /admin/1/team/invite           -  401  403  403  400
+            POST   /admin/1/team/passkeys/remove  -  401  403  403  400
             GET    /admin/1/server                -  401  403  403  200
+            GET    /admin/1/limits                -  401  403  403  200
             GET    /admin/1/openapi.json          -  401  403  403  200
             GET    /admin/1/audit                 -  401  403  403  200
             GET    /admin/1/logs                  -  401  403  403  200
@@ -278,6 +281,8 @@ extension AuthorisationTable {
             POST   /admin/1/webhooks/resume       -  401  403  403  400
             POST   /admin/1/shares/list           -  401  403  403  400
             POST   /admin/1/shares/who            -  401  403  403  400
+            POST   /admin/1/shares/create         -  401  403  403  400
+            POST   /admin/1/zones/create          -  401  403  403  400
             POST   /admin/1/zones/purge           -  401  403  403  400
             POST   /admin/1/users                 -  401  403  403  400
             GET    /admin/1/users                 -  401  403  403  200

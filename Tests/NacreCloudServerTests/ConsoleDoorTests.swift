@@ -11,7 +11,10 @@ import Testing
     private struct Started {
         let adminToken: String
         let adminPort: Int
-        let port: Int
+        /// The port of the console's own listener; 0 where the server announces another URL.
+        var port: Int
+        /// The URL at which the server says that the console is.
+        let consoleURL: String?
 
         /// The console's page behind a proxy with HTTPS.
         var page: [String: String] {
@@ -32,12 +35,13 @@ import Testing
     }
 
     private static func withServer(
-        trusting proxies: [String] = [], allowing networks: [String] = [], _ body: (Started) async throws -> Void
+        trusting proxies: [String] = [], allowing networks: [String] = [], url: String? = nil, _ body: (Started) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
         var configuration = NacreCloudServer.ServerConfiguration(dataFolder: folder.path, logger: .silent)
         (configuration.engine, configuration.listen.port) = (.memory, 0)
         configuration.consoleListen = ListenAddress(host: "127.0.0.1", port: 0)
+        configuration.consoleURL = url
         for proxy in proxies {
             let isTrusted = configuration.trust(proxy: proxy)
             #expect(isTrusted)
@@ -54,7 +58,9 @@ import Testing
                 return try #require(ListenAddress(String(text.dropFirst("http://".count)))).port
             }
             let file = try AdminFile.read(folder: folder.path)
-            try await body(Started(adminToken: file.token, adminPort: try port(addresses.adminURL), port: try port(addresses.consoleURL)))
+            var started = Started(adminToken: file.token, adminPort: try port(addresses.adminURL), port: 0, consoleURL: addresses.consoleURL)
+            if url == nil { started.port = try port(addresses.consoleURL) }
+            try await body(started)
         } catch {
             await server.shutdown(grace: .zero)
             throw error
@@ -97,6 +103,41 @@ import Testing
             #expect(try await server.ask("GET", "/admin/1/server", page).status == 200)
             #expect(try await server.ask("POST", "/admin/1/containers", page, #"{"name":"iCloud.com.example.more"}"#).status == 403)
         }
+    }
+
+    @Test func `links have the address of the console's own listener, or the one that the operator gives`() async throws {
+        let asked = [
+            ("/admin/1/console/links", "{}"), ("/admin/1/team", #"{"name":"ada","role":"owner"}"#), ("/admin/1/team/invite", #"{"name":"ada"}"#),
+        ]
+        try await Self.withServer { server in
+            for (path, body) in asked {
+                let made = try await server.administrate(path, body)
+                #expect(made.status == 201 && made.json?["consoleURL"]?.text == "http://127.0.0.1:\(server.port)", "\(made.text)")
+            }
+            // Past the proxy of the console's own listener only the browser knows the address.
+            let link = try #require(try await server.administrate("/admin/1/console/links", "{}").json?["path"]?.text)
+            let begun = try await server.ask("POST", "/admin/1/console/sign-in", server.page, #"{"token":"\#(link.suffix(64))"}"#)
+            var page = server.page
+            page["Cookie"] = String(try #require(begun.header("Set-Cookie")).prefix { $0 != ";" })
+            page["X-Nacre-Console"] = try #require(begun.json?["key"]?.text)
+            let invited = try await server.ask("POST", "/admin/1/team", page, #"{"name":"bob","role":"viewer"}"#)
+            #expect(invited.status == 201 && invited.json?["consoleURL"] == nil, "\(invited.text)")
+        }
+        let url = "https://console.example.com"
+        try await Self.withServer(url: url) { server in
+            #expect(server.consoleURL == url)
+            for (path, body) in asked {
+                #expect(try await server.administrate(path, body).json?["consoleURL"]?.text == url, "\(path)")
+            }
+        }
+    }
+
+    @Test func `the console is served under the host of its URL, which needs no other setting`() async throws {
+        let folder = try TemporaryFolder()
+        var configuration = NacreCloudServer.ServerConfiguration(dataFolder: folder.path, logger: .silent)
+        configuration.consoleURL = "https://console.example.com"
+        let hosts = Server(configuration).consoleHosts
+        #expect(hosts.serve("console.example.com") && !hosts.serve("other.example.com"))
     }
 
     @Test func `the console's own listener serves the addresses of its list, which only a trusted proxy names`() async throws {

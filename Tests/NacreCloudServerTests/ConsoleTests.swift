@@ -83,6 +83,15 @@ struct ConsoleTests {
         for wrong in ["", String(repeating: "0", count: 64), "\u{0}"] { #expect(await page.signIn(by: wrong).status >= 400) }
     }
 
+    @Test func `a viewer sees the limits that everybody sees`() async throws {
+        let server = try await AdministeredServer()
+        let page = try await ConsolePage(server, as: .viewer)
+        let limits = await page.ask("GET", "limits")
+        #expect(limits.status == 200 && limits.text.contains("bodyBytesOfStrangers") && limits.text.contains("itemsPerNativeRequest"))
+        let told = await server.server.respond(Question(method: "GET", target: "/limits"))
+        #expect(limits.json?["limits"]?.count != nil && limits.json?["limits"]?.count == told.json?["limits"]?.count)
+    }
+
     @Test func `over HTTPS the cookie is sent over HTTPS alone, and no other host of the domain can set it`() async throws {
         let server = try await AdministeredServer()
         var page = ConsolePage(server)

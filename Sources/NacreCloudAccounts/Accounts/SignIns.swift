@@ -349,7 +349,7 @@ extension ServerError {
             retryAfter: seconds)
     }
 
-    static let actsInDevelopment = ServerError(
+    package static let actsInDevelopment = ServerError(
         .accessDenied, "an administrator acts as a user in development alone", field: "environment",
         remedy: "Take development. In production users sign in themselves.")
 

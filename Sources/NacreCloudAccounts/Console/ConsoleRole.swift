@@ -28,6 +28,7 @@ package enum ConsoleRole: String, Hashable, Sendable, Codable, CaseIterable, Com
             "GET /admin/1/alerts", "GET /admin/1/containers", "GET /admin/1/push/apns", "GET /admin/1/rates",
             "GET /admin/1/quotas", "GET /admin/1/schema", "GET /admin/1/schema/history", "GET /admin/1/schema/indexes",
             "POST /admin/1/schema/diff", "GET /admin/1/backup", "GET /admin/1/backups", "GET /admin/1/faults",
+            "GET /admin/1/limits",
         ],
         .developer: [
             "GET /admin/1/audit", "GET /admin/1/mail", "GET /admin/1/logs", "GET /admin/1/tasks", "GET /admin/1/tokens", "GET /admin/1/usage",
@@ -51,11 +52,12 @@ package enum ConsoleRole: String, Hashable, Sendable, Codable, CaseIterable, Com
             "POST /admin/1/sessions/revoke", "POST /admin/1/roles/assign", "POST /admin/1/roles/revoke", "POST /admin/1/check",
             "POST /admin/1/assets/verify", "POST /admin/1/assets/collect", "POST /admin/1/alerts", "POST /admin/1/alerts/remove",
             "DELETE /admin/1/backup", "POST /admin/1/backups/verify", "POST /admin/1/mail/test", "POST /admin/1/records/modify",
-            "POST /admin/1/assets/upload",
+            "POST /admin/1/assets/upload", "POST /admin/1/shares/create", "POST /admin/1/zones/create",
         ],
         .owner: [
             "POST /admin/1/backup", "POST /admin/1/console/links", "POST /admin/1/console/sign-out-all", "GET /admin/1/team",
-            "POST /admin/1/team", "POST /admin/1/team/role", "POST /admin/1/team/remove",
+            "POST /admin/1/team", "POST /admin/1/team/role", "POST /admin/1/team/remove", "POST /admin/1/team/invite",
+            "POST /admin/1/team/passkeys/remove",
         ],
     ]
 

@@ -16,6 +16,8 @@ package struct ConsoleSignIns: Sendable {
     package static let sessionsMax = 64
     /// Members of the team. On this server: as many as sessions.
     package static let membersMax = sessionsMax
+    /// Passkeys of a member. On this server: as many devices as a person has.
+    package static let passkeysMax = 8
     /// Characters of a session's name; a longer one is cut. On this server: as long as a person's name.
     package static let nameCharacters = 64
 
@@ -55,17 +57,20 @@ package struct ConsoleSignIns: Sendable {
     /// - Parameters:
     ///   - session: The digest of the session's token.
     ///   - id: The session's name in the audit log.
-    package mutating func begin(_ session: String, id: String, for member: TeamMember, at now: Timestamp) -> ConsoleSession {
+    ///   - passkey: The ID of the member's passkey that has answered.
+    package mutating func begin(
+        _ session: String, id: String, for member: TeamMember, by passkey: String, at now: Timestamp
+    ) -> ConsoleSession {
         forget(at: now)
-        return begin(session, id: id, name: member.name, role: member.role, member: member.id, at: now)
+        return begin(session, id: id, name: member.name, role: member.role, member: (member.id, passkey), at: now)
     }
 
     private mutating func begin(
-        _ session: String, id: String, name: String, role: ConsoleRole, member: String? = nil, at now: Timestamp
+        _ session: String, id: String, name: String, role: ConsoleRole, member: (id: String, passkey: String)? = nil, at now: Timestamp
     ) -> ConsoleSession {
         if sessions.count >= Self.sessionsMax, let idlest = sessions.min(by: { $0.value.used < $1.value.used }) { sessions[idlest.key] = nil }
         let begun = ConsoleSession(
-            id: id, name: name, role: role, member: member, begun: now.secondsSince2001, used: now.secondsSince2001)
+            id: id, name: name, role: role, member: member?.id, passkey: member?.passkey, begun: now.secondsSince2001, used: now.secondsSince2001)
         sessions[session] = begun
         return begun
     }
@@ -100,6 +105,8 @@ package struct ConsoleSession: Hashable, Sendable {
     package let role: ConsoleRole
     /// The ID of the team's member whose session it is; nil: a link began it.
     package let member: String?
+    /// The ID of the passkey that began it; nil without a member.
+    package let passkey: String?
     /// Seconds since 2001.
     let begun: Double
     fileprivate(set) var used: Double

@@ -9,7 +9,7 @@ package struct TeamMember: RegistryEntry {
     package var name: String
     package var role: ConsoleRole
     package var created: Double
-    /// The passkeys: none before the invitation is used.
+    /// The passkeys, the oldest first: none before an invitation is used.
     package var passkeys: [PasskeyEntry] = []
     /// The invitation; nil once it is used.
     package var invitation: TeamInvitation?
@@ -22,6 +22,10 @@ package struct TeamInvitation: Codable, Hashable, Sendable {
     /// The digest of the link's token.
     package var digest: String
     package var expires: Double
+
+    init(digest: String, at now: Timestamp) {
+        (self.digest, expires) = (digest, now.secondsSince2001 + ConsoleSignIns.linkSeconds)
+    }
 
     /// Whether a link's token with this digest makes a passkey now.
     package func isOpened(by digest: String, at now: Timestamp) -> Bool { digest == self.digest && now.secondsSince2001 < expires }
@@ -52,10 +56,35 @@ extension Registry {
             let team = try transaction.all(TeamMember.self, in: database, at: now)
             guard !team.contains(where: { $0.name == name }) else { throw ServerError.memberExists }
             guard team.count < ConsoleSignIns.membersMax else { throw ServerError.teamFull }
-            let ends = now.secondsSince2001 + ConsoleSignIns.linkSeconds
             let member = TeamMember(
-                id: id, name: name, role: role, created: now.secondsSince2001, invitation: TeamInvitation(digest: invitation, expires: ends))
+                id: id, name: name, role: role, created: now.secondsSince2001, invitation: TeamInvitation(digest: invitation, at: now))
             try transaction.put([try member.row(id, in: database)])
+            return .commit(member)
+        }
+    }
+
+    /// Gives a member another invitation, for a further passkey or in the place of one that has ended. It takes the
+    /// place of an unused one.
+    /// - Parameter invitation: The digest of the token.
+    /// - Throws: `NOT_FOUND` if there is no such member, `QUOTA_EXCEEDED` if it has as many passkeys as it may have.
+    package func renewInvitation(ofTeamMember name: String, _ invitation: String) async throws -> TeamMember {
+        try await write(.team) { database, now, transaction in
+            var member = try transaction.teamMember(named: name, in: database, at: now)
+            guard member.passkeys.count < ConsoleSignIns.passkeysMax else { throw ServerError.memberHasPasskeys }
+            member.invitation = TeamInvitation(digest: invitation, at: now)
+            try transaction.put([try member.row(member.id, in: database)])
+            return .commit(member)
+        }
+    }
+
+    /// Takes a passkey away from a member.
+    /// - Throws: `NOT_FOUND` if there is no such member, or it has no such passkey.
+    package func removePasskey(_ id: String, ofTeamMember name: String) async throws -> TeamMember {
+        try await write(.team) { database, now, transaction in
+            var member = try transaction.teamMember(named: name, in: database, at: now)
+            guard let index = member.passkeys.firstIndex(where: { $0.id == id }) else { throw ServerError.noPasskeyOfMember }
+            member.passkeys.remove(at: index)
+            try transaction.put([try member.row(member.id, in: database)])
             return .commit(member)
         }
     }
@@ -90,12 +119,14 @@ extension Registry {
 
     /// Gives a member the passkey that was made by an invitation, which is used up in the same transaction.
     /// - Returns: The member; nil if the invitation is used or has ended by now.
+    /// - Throws: `ServerError.passkeyTaken`.
     package func addPasskey(_ made: PasskeyRule.Made, publicKey: String, toMember id: String, invitedBy digest: String) async throws -> TeamMember? {
         try await write(.team) { database, now, transaction in
             guard var member = try transaction.entry(TeamMember.self, id, in: database, at: now),
                 member.invitation?.isOpened(by: digest, at: now) == true
             else { return .rollback(nil) }
             member.invitation = nil
+            guard !member.passkeys.contains(where: { $0.id == made.id }) else { throw ServerError.passkeyTaken }
             member.passkeys.append(
                 PasskeyEntry(id: made.id, publicKey: publicKey, counter: made.counter, name: "Passkey", created: now.secondsSince2001))
             try transaction.put([try member.row(id, in: database)])
@@ -136,6 +167,11 @@ extension ServerError {
     fileprivate static let teamFull = ServerError(
         .quotaExceeded, "the team has as many members as it may have (\(ConsoleSignIns.membersMax))", native: .limitExceeded,
         remedy: "Remove a member: nacre team remove NAME.")
+    fileprivate static let memberHasPasskeys = ServerError(
+        .quotaExceeded, "the member has as many passkeys as they may have (\(ConsoleSignIns.passkeysMax))", native: .limitExceeded,
+        remedy: "Remove one: nacre team remove-passkey.")
+    fileprivate static let noPasskeyOfMember = ServerError(
+        .notFound, "the member has no such passkey", field: "id", remedy: "Take an ID from the list: nacre team passkeys NAME.")
     fileprivate static let noMember = ServerError(
         .notFound, "the team has no member of this name", field: "name", remedy: "Take a name from the list: nacre team list.")
 }

@@ -15,8 +15,8 @@ enum ConsoleCommand {
         "console", "Open the console in a browser.",
         discussion: """
             Prints a link that opens the console once, within 30 minutes, and opens it where there is a desktop. The session ends after twelve hours, or \
-            two without a request, or with the server. From another machine: ssh -L 9000:ADDRESS, with the address that the link has, and the link with \
-            localhost:9000 in its place.
+            two without a request, or with the server. The link has the address of --console-url or --console-listen of nacre serve, or else of the admin \
+            listener. From another machine: ssh -L 9000:ADDRESS, with the address that the link has, and the link with localhost:9000 in its place.
             """,
         options: [role, name, noOpen, signOutAll] + AdminServer.options + [SharedOptions.json]
     ) { call in
@@ -44,7 +44,7 @@ enum ConsoleCommand {
 
     private static func link(by admin: AdminClient, role: String, name: String? = nil) async throws -> Link {
         let made = try await admin.makeConsoleLink(AdminMessages.NewConsoleLink(role: role, name: name ?? NSUserName()))
-        return Link(url: admin.url + made.path, role: made.role, expires: made.expires)
+        return Link(url: admin.url(of: made.path, at: made.consoleURL), role: made.role, expires: made.expires)
     }
 
     /// Prints an owner's link where a person sees it. A server that cannot make one serves without.

@@ -3,6 +3,10 @@ import NacreCloudServer
 
 /// Questions about the server itself: its backups, its mail, and the settings of its containers.
 extension AdminClient {
+    func limits() async throws -> AdminMessages.LimitTable {
+        try await get(AdminMessages.LimitTable.self, "/admin/1/limits", [])
+    }
+
     /// Returns a container with its settings.
     func container(_ name: String) async throws -> AdminMessages.ContainerLine {
         let found = try await get(AdminMessages.Containers.self, "/admin/1/containers", [("name", name)])

@@ -55,29 +55,6 @@ struct AdminClient {
         try await eachPage(AdminMessages.AuditLog.self, "/admin/1/audit", [], body)
     }
 
-    func makeConsoleLink(_ asked: AdminMessages.NewConsoleLink) async throws -> AdminMessages.ConsoleLink {
-        try read(AdminMessages.ConsoleLink.self, try await web.send("POST", "/admin/1/console/links", bearer: token, body: asked))
-    }
-
-    func signOutOfConsole() async throws -> AdminMessages.ConsolesSignedOut {
-        let asked = AdminMessages.ConsoleSignOut()
-        return try read(AdminMessages.ConsolesSignedOut.self, try await web.send("POST", "/admin/1/console/sign-out-all", bearer: token, body: asked))
-    }
-
-    func team() async throws -> AdminMessages.Team { try await get(AdminMessages.Team.self, "/admin/1/team", []) }
-
-    func invite(_ asked: AdminMessages.NewTeamRole) async throws -> AdminMessages.InvitedTeamMember {
-        try read(AdminMessages.InvitedTeamMember.self, try await web.send("POST", "/admin/1/team", bearer: token, body: asked))
-    }
-
-    func setTeamRole(_ asked: AdminMessages.NewTeamRole) async throws -> AdminMessages.TeamLine {
-        try read(AdminMessages.TeamLine.self, try await web.send("POST", "/admin/1/team/role", bearer: token, body: asked))
-    }
-
-    func remove(_ asked: AdminMessages.NewTeamRemoval) async throws -> AdminMessages.TeamLine {
-        try read(AdminMessages.TeamLine.self, try await web.send("POST", "/admin/1/team/remove", bearer: token, body: asked))
-    }
-
     func alerts() async throws -> AdminMessages.Alerts {
         try await get(AdminMessages.Alerts.self, "/admin/1/alerts", [])
     }
@@ -349,12 +326,20 @@ struct AdminClient {
         try read(AdminMessages.NotificationAnswer.self, try await web.send("POST", "/admin/1/subscriptions/why", bearer: token, body: asked))
     }
 
-    func purge(_ asked: AdminMessages.NewZonePurge) async throws -> AdminMessages.PurgedZone {
-        try read(AdminMessages.PurgedZone.self, try await web.send("POST", "/admin/1/zones/purge", bearer: token, body: asked))
+    func createZone(_ asked: AdminMessages.UserZone) async throws -> AdminMessages.NamedZone {
+        try read(AdminMessages.NamedZone.self, try await web.send("POST", "/admin/1/zones/create", bearer: token, body: asked))
+    }
+
+    func purge(_ asked: AdminMessages.UserZone) async throws -> AdminMessages.NamedZone {
+        try read(AdminMessages.NamedZone.self, try await web.send("POST", "/admin/1/zones/purge", bearer: token, body: asked))
     }
 
     func explain(_ asked: AdminMessages.NewPermissionQuestion) async throws -> AdminMessages.PermissionAnswer {
         try read(AdminMessages.PermissionAnswer.self, try await web.send("POST", "/admin/1/roles/why", bearer: token, body: asked))
+    }
+
+    func create(_ asked: AdminMessages.NewShare) async throws -> AdminMessages.CreatedShare {
+        try read(AdminMessages.CreatedShare.self, try await web.send("POST", "/admin/1/shares/create", bearer: token, body: asked))
     }
 
     func explain(_ asked: AdminMessages.NewExplanation) async throws -> AdminMessages.Explanation {

@@ -92,7 +92,8 @@ extension Cloud {
 }
 
 extension ReadTransaction {
-    fileprivate func explanation(of record: StoredRecord, in zone: ZoneAddress, owner: String) throws -> ShareExplanation {
+    /// Returns who sees a record of a zone. Costs two calls, and one for each level above the record.
+    package func explanation(of record: StoredRecord, in zone: ZoneAddress, owner: String) throws -> ShareExplanation {
         var found = ShareExplanation(
             people: [.init(userRecordName: owner, role: .owner, mayRead: true, mayWrite: true, because: "the zone is theirs")])
         if let whole = try zoneShare(in: zone), let state = whole.content.sharing {

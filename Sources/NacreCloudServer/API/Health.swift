@@ -1,4 +1,3 @@
-import FoundationEssentials
 import NacreCloudAccounts
 import NacreCloudContainer
 import NacreCloudStorage
@@ -42,7 +41,8 @@ struct Health: Sendable {
         ] + times.map { Limit($0, Int($1.components.seconds), .server) }
     }()
 
-    private var limits: [Limit] {
+    /// The limits of this server, as they are set.
+    var limits: [Limit] {
         // 0 means no limit.
         let set = [
             "requestRate": requestRate ?? 0, "userQuotaBytes": Int(quotas.userBytes), "publicQuotaBytes": Int(quotas.publicBytes),
@@ -62,7 +62,7 @@ struct Health: Sendable {
             return .text("ready\n")
         }
         // The limits never change, and encoding them takes half a millisecond, so it is done once.
-        let table = Result { try LimitTable(limits: limits).json }
+        let table = Result { try AdminMessages.LimitTable(limits).json }
         router.get("/limits") { _, _ in .json(try table.get()) }
         router.get("/version") { _, _ in .json(Array(#"{"name":"nacre","version":"\#(ServerVersion.current)"}"#.utf8)) }
     }
@@ -83,19 +83,6 @@ extension Health {
 
     private static func description(_ pattern: String, _ summary: String, _ answer: EndpointDescription.Answer) -> EndpointDescription {
         EndpointDescription(method: .get, pattern: pattern, summary: summary, group: "Server", answers: [answer], errors: [403])
-    }
-}
-
-/// `GET /limits`
-private struct LimitTable: Encodable {
-    var limits: [Limit]
-
-    var json: [UInt8] {
-        get throws {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = .sortedKeys
-            return [UInt8](try encoder.encode(self))
-        }
     }
 }
 

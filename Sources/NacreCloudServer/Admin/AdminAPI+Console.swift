@@ -28,12 +28,12 @@ extension AdminAPI {
     }
 
     /// The session of a request of the console's page; nil if it has no cookie of the console's.
-    /// - Throws: 401 and 403 as `ConsoleGate.session(of:)`; 401 if its member is removed or has another role, read from
-    ///   the registry each time, so that every server over the store ends it at once; 403 if the session's role may not
-    ///   ask this.
+    /// - Throws: 401 and 403 as `ConsoleGate.session(of:)`; 401 if its member or their passkey is removed, or the
+    ///   member has another role, read from the registry each time, so that every server over the store ends it;
+    ///   403 if the session's role may not ask this.
     func consoleCaller(_ request: HTTPRequest) async throws -> ConsoleSession? {
         guard let session = try console.session(of: request) else { return nil }
-        if let member = session.member, try await cloud.registry.teamMember(member)?.role != session.role {
+        if let member = session.member, try await !isStill(session, member) {
             _ = try console.signOut(request)
             throw HTTPError.noConsoleSession
         }
@@ -43,12 +43,23 @@ extension AdminAPI {
         return session
     }
 
+    /// Whether a session's member has the role and the passkey with which the session began.
+    private func isStill(_ session: ConsoleSession, _ member: String) async throws -> Bool {
+        guard let member = try await cloud.registry.teamMember(member) else { return false }
+        return member.role == session.role && member.passkeys.contains { $0.id == session.passkey }
+    }
+
+    /// The URL that the path of a link follows; nil: the one at which the request came.
+    var consoleURL: String? { console.url(isAtDoor: door != nil) }
+
     /// `POST /admin/1/console/links`
     @Sendable private func makeConsoleLink(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewConsoleLink.self, of: request)
         let role = try asked.role.map { try ConsoleRole(asked: $0) } ?? .owner
         let link = try console.link(name: asked.name ?? "", role: role)
-        return try answer(AdminMessages.ConsoleLink(path: link.path, role: role.rawValue, expires: link.ends.millisecondsSince1970), .created)
+        return try answer(
+            AdminMessages.ConsoleLink(
+                path: link.path, consoleURL: consoleURL, role: role.rawValue, expires: link.ends.millisecondsSince1970), .created)
     }
 
     /// `POST /admin/1/console/sign-in`
@@ -58,9 +69,9 @@ extension AdminAPI {
         let asked: AdminMessages.NewConsoleSession = try await openBody(of: request)
         let (session, cookie, key) =
             if let passkey = asked.passkey {
-                try console.begin(for: try await teamMember(of: passkey, request), request)
+                try console.begin(for: try await teamMember(of: passkey, request), by: passkey.credential, request)
             } else if let invitation = asked.invitation {
-                try console.begin(for: try await teamMember(by: invitation, request), request)
+                try await begin(by: invitation, request)
             } else if let token = asked.token {
                 try console.signIn(request, by: token)
             } else {
@@ -70,6 +81,11 @@ extension AdminAPI {
         var response = try answer(AdminMessages.ConsoleSession(session, key: key))
         response.headers.add("Set-Cookie", cookie)
         return response
+    }
+
+    private func begin(by invitation: AdminMessages.ConsoleInvitation, _ request: HTTPRequest) async throws -> ConsoleGate.Begun {
+        let (member, passkey) = try await teamMember(by: invitation, request)
+        return try console.begin(for: member, by: passkey, request)
     }
 
     /// Reads the body of a request that anybody may send: nothing of it goes into the audit log.

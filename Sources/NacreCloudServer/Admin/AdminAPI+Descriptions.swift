@@ -56,6 +56,7 @@ extension AdminAPI {
             query: [.required("nonce"), .optional("token")],
             by: []),
         get("server", "Server", "The server's version, where apps reach it, and what files of assets take.", Messages.Server.self),
+        get("limits", "Server", "Every limit of the server, as it is set, with its source.", Messages.LimitTable.self),
         get("audit", "Server", "What administrators did, newest first.", Messages.AuditLog.self, query: [after]),
         get(
             "logs", "Server", "The last lines of the log.", Messages.Logs.self,
@@ -210,9 +211,15 @@ extension AdminAPI {
     private static let ofShares = [
         post("shares/list", "Users", "What a user shares.", Messages.NewShareList.self, Messages.Shares.self),
         post(
+            "shares/create", "Users", "Shares a user's zone or record as the user, in development.", Messages.NewShare.self,
+            Messages.CreatedShare.self, status: 201),
+        post(
             "shares/who", "Users", "Who sees and writes a record, by which share and why.", Messages.NewShareQuestion.self, Messages.ShareAnswer.self),
         post(
-            "zones/purge", "Users", "Deletes a zone as its user does in the storage settings.", Messages.NewZonePurge.self, Messages.PurgedZone.self),
+            "zones/create", "Users", "Makes a zone in a user's private database, in development.", Messages.UserZone.self,
+            Messages.NamedZone.self, status: 201),
+        post(
+            "zones/purge", "Users", "Deletes a zone as its user does in the storage settings.", Messages.UserZone.self, Messages.NamedZone.self),
     ]
 
     private static let ofAlerts = [
@@ -240,7 +247,13 @@ extension AdminAPI {
             "team", "Console", "Invites a person to the team, by a link that makes a passkey once.", Messages.NewTeamRole.self,
             Messages.InvitedTeamMember.self, status: 201),
         post("team/role", "Console", "Gives a member of the team another role.", Messages.NewTeamRole.self, Messages.TeamLine.self),
-        post("team/remove", "Console", "Removes a member of the team.", Messages.NewTeamRemoval.self, Messages.TeamLine.self),
+        post(
+            "team/invite", "Console", "Invites a member again, to a further passkey or in the place of an invitation that has ended.",
+            Messages.TeamMemberName.self, Messages.InvitedTeamMember.self, status: 201),
+        post(
+            "team/passkeys/remove", "Console", "Takes a passkey away from a member of the team.", Messages.NewTeamPasskeyRemoval.self,
+            Messages.TeamLine.self),
+        post("team/remove", "Console", "Removes a member of the team.", Messages.TeamMemberName.self, Messages.TeamLine.self),
         get("console/session", "Console", "The session of the console's page that asks.", Messages.ConsoleSession.self, by: []),
         post(
             "console/sign-out", "Console", "Ends the session of the console's page that asks.", Messages.ConsoleSignOut.self,

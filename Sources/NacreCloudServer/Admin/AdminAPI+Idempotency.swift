@@ -11,7 +11,8 @@ import NacreLocks
 extension AdminAPI {
     /// Routes whose answers are shown once, and not kept.
     private static let shownOnce: Set = [
-        "/admin/1/users/reset-password", actingPath, "/admin/1/console/links", "/admin/1/team", consoleSignInPath, consoleChallengePath,
+        "/admin/1/users/reset-password", actingPath, "/admin/1/console/links", "/admin/1/team", "/admin/1/team/invite",
+        consoleSignInPath, consoleChallengePath,
     ]
 
     /// Routes that change nothing. Asked again they look again and are noted again: their answers may be private, and

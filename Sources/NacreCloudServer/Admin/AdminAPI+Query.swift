@@ -40,9 +40,17 @@ extension AdminAPI {
         try await answer(request, bytesMax: Self.changeBodyBytes, admitting: true) { asked, target, caller in
             try await requireAuthor(caller, of: target)
             let change = try RecordsModifyRequest(json: asked)
+            try Self.requireNoShare(change, in: target)
             let saved = try await cloud.modifyRecords(change, in: target, by: caller, digest: SHA256.digest(asked))
             return Self.text(saved, numbersAsStrings: change.numbersAsStrings)
         }
+    }
+
+    /// Checks that a change shares nothing of a user's in production, where users alone let others see their data.
+    private static func requireNoShare(_ request: RecordsModifyRequest, in target: DatabaseTarget) throws {
+        guard target.environment == .production else { return }
+        let changes = request.operations.compactMap { try? $0.get().change }
+        guard !changes.contains(where: { $0.sharing != nil || $0.recordType == ShareNames.recordType }) else { throw ServerError.actsInDevelopment }
     }
 
     /// Checks that a change is made in the name of a user who exists. A made-up name would get a database that no end
@@ -126,7 +134,8 @@ extension AdminAPI {
         let place = try await cloud.registry.appUsers(of: account.id).first { $0.container == container && $0.environment == environment }
         guard let place else {
             throw ServerError(
-                .notFound, "the account has no name in this container and environment", field: "user", remedy: "See nacre user show.")
+                .notFound, "the account has no name in this container and environment", field: "user",
+                remedy: "A user gets one by opening an app of the container, or by the first record or zone that an administrator makes for them.")
         }
         return place.userRecordName
     }

@@ -28,9 +28,13 @@ extension AdminAPI {
         let asked = try await body(AdminMessages.NewNotificationQuestion.self, of: request)
         let (target, user) = try await subscriber(
             asked.user, of: asked.container, environment: asked.environment, database: asked.database)
+        var owner: String?
+        if let named = asked.owner { owner = try await userRecordName(named, in: asked.container, target.environment) }
         let found = try await cloud.explainNotification(
             NotificationQuestion(
-                subscriptionID: asked.subscription, recordName: asked.record, zoneName: asked.zone ?? ZoneID.defaultZoneName, user: user), in: target)
+                subscriptionID: asked.subscription, recordName: asked.record, zoneName: asked.zone ?? ZoneID.defaultZoneName, owner: owner, user: user
+            ),
+            in: target)
         return try answer(AdminMessages.NotificationAnswer(found))
     }
 

@@ -13,6 +13,8 @@ extension AdminAPI {
     func addTeamRoutes(to router: inout Router) {
         router.get("/admin/1/team", listTeam)
         router.post("/admin/1/team", bodyBytesMax: Limits.accountBodyBytes, invite)
+        router.post("/admin/1/team/invite", bodyBytesMax: Limits.accountBodyBytes, inviteAgain)
+        router.post("/admin/1/team/passkeys/remove", bodyBytesMax: Limits.accountBodyBytes, removeTeamPasskey)
         router.post("/admin/1/team/role", bodyBytesMax: Limits.accountBodyBytes, setTeamRole)
         router.post("/admin/1/team/remove", bodyBytesMax: Limits.accountBodyBytes, removeTeamMember)
         router.post(Self.consoleChallengePath, bodyBytesMax: Limits.accountBodyBytes, consoleChallenge)
@@ -28,12 +30,29 @@ extension AdminAPI {
         let asked = try await body(AdminMessages.NewTeamRole.self, of: request)
         let role = try ConsoleRole(asked: asked.role)
         let token = try ConsoleGate.newToken()
-        let member = try await cloud.registry.addTeamMember(asked.name, role: role, invitation: ConsoleGate.digest(token))
-        let ends = Timestamp(secondsSince2001: member.created + ConsoleSignIns.linkSeconds)
+        return try invited(try await cloud.registry.addTeamMember(asked.name, role: role, invitation: ConsoleGate.digest(token)), by: token)
+    }
+
+    /// `POST /admin/1/team/invite`
+    @Sendable private func inviteAgain(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.TeamMemberName.self, of: request)
+        let token = try ConsoleGate.newToken()
+        return try invited(try await cloud.registry.renewInvitation(ofTeamMember: asked.name, ConsoleGate.digest(token)), by: token)
+    }
+
+    private func invited(_ member: TeamMember, by token: String) throws -> HTTPResponse {
+        let ends = Timestamp(secondsSince2001: member.invitation?.expires ?? member.created)
         return try answer(
             AdminMessages.InvitedTeamMember(
-                member: AdminMessages.TeamLine(member), path: "\(ConsoleFiles.path)/#invitation=\(token)", expires: ends.millisecondsSince1970),
+                member: AdminMessages.TeamLine(member), path: "\(ConsoleFiles.path)/#invitation=\(token)", consoleURL: consoleURL,
+                expires: ends.millisecondsSince1970),
             .created)
+    }
+
+    /// `POST /admin/1/team/passkeys/remove`
+    @Sendable private func removeTeamPasskey(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewTeamPasskeyRemoval.self, of: request)
+        return try answer(AdminMessages.TeamLine(try await cloud.registry.removePasskey(asked.id, ofTeamMember: asked.name)))
     }
 
     /// `POST /admin/1/team/role`
@@ -45,7 +64,7 @@ extension AdminAPI {
 
     /// `POST /admin/1/team/remove`
     @Sendable private func removeTeamMember(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
-        let asked = try await body(AdminMessages.NewTeamRemoval.self, of: request)
+        let asked = try await body(AdminMessages.TeamMemberName.self, of: request)
         return try answer(AdminMessages.TeamLine(try await cloud.registry.removeTeamMember(asked.name)))
     }
 
@@ -83,8 +102,10 @@ extension AdminAPI {
         return member
     }
 
-    /// The member who has made a passkey by an invitation, which is then used up.
-    func teamMember(by invitation: AdminMessages.ConsoleInvitation, _ request: HTTPRequest) async throws -> TeamMember {
+    /// The member who has made a passkey by an invitation, which is then used up, and the passkey's ID.
+    func teamMember(
+        by invitation: AdminMessages.ConsoleInvitation, _ request: HTTPRequest
+    ) async throws -> (member: TeamMember, passkey: String) {
         let (party, digest) = (try relyingParty(request), ConsoleGate.digest(invitation.token))
         guard let invited = try await cloud.registry.teamMember(invitedBy: digest) else { throw HTTPError.noConsoleLink }
         let client = Base64URL.decode(invitation.client) ?? []
@@ -95,7 +116,7 @@ extension AdminAPI {
         guard let member = try await cloud.registry.addPasskey(made, publicKey: key, toMember: invited.id, invitedBy: digest) else {
             throw HTTPError.noConsoleLink
         }
-        return member
+        return (member, made.id)
     }
 
     /// The question that a browser's data answer, if this server asked it and it has not expired; nil otherwise.

@@ -22,10 +22,12 @@ package struct AdminAPI: Sendable {
     let scheduled: ScheduledBackups?
     let passwords: PasswordHasher
     private let token: String
-    private let publicURL: String
+    let publicURL: String
     private let localURL: String
     /// Rates of containers for which none are set.
     let serverRates: Rates
+    /// The table of `GET /limits`.
+    let limits: AdminMessages.LimitTable
     /// Faults of an emulator; nil for a real server.
     let faults: FaultQueue?
     private let logger: Logger
@@ -46,7 +48,8 @@ package struct AdminAPI: Sendable {
     ///   - localURL: the same listener's URL on this machine.
     init(
         cloud: Cloud, authenticator: Authenticator, backups: BackupRunner, passwords: PasswordHasher, token: String, publicURL: String,
-        localURL: String, requestRate: Int? = nil, faults: FaultQueue? = nil, logger: Logger = .silent, recentLog: RecentLog = RecentLog(),
+        localURL: String, requestRate: Int? = nil, limits: [Limit], faults: FaultQueue? = nil, logger: Logger = .silent,
+        recentLog: RecentLog = RecentLog(),
         observation: Observation, console: ConsoleGate, scheduled: ScheduledBackups? = nil
     ) {
         self.cloud = cloud
@@ -57,6 +60,7 @@ package struct AdminAPI: Sendable {
         self.publicURL = publicURL
         self.localURL = localURL
         serverRates = Rates(requestRate: requestRate)
+        self.limits = AdminMessages.LimitTable(limits)
         self.faults = faults
         self.logger = logger
         self.recentLog = recentLog
@@ -80,6 +84,7 @@ package struct AdminAPI: Sendable {
         router.use(audit)
         if door == nil { router.get(Self.proofPath, proof) }
         router.get("/admin/1/server", server)
+        router.get("/admin/1/limits") { _, _ in try answer(limits) }
         addObservationRoutes(to: &router)
         router.get("/admin/1/containers", listContainers)
         router.post("/admin/1/containers", bodyBytesMax: Limits.accountBodyBytes, createContainer)
@@ -104,6 +109,7 @@ package struct AdminAPI: Sendable {
         router.post("/admin/1/roles/assign", bodyBytesMax: Limits.accountBodyBytes, assignRole)
         router.post("/admin/1/roles/revoke", bodyBytesMax: Limits.accountBodyBytes, revokeRole)
         router.post("/admin/1/roles/why", bodyBytesMax: Limits.accountBodyBytes, explainPermission)
+        router.post("/admin/1/zones/create", bodyBytesMax: Limits.accountBodyBytes, createZone)
         router.post("/admin/1/zones/purge", bodyBytesMax: Limits.accountBodyBytes, purgeZone)
         router.get("/admin/1/usage", usage)
         router.get("/admin/1/quotas", quotas)

@@ -18,8 +18,10 @@ extension AdminMessages {
 
     /// A link that opens the console once.
     package struct ConsoleLink: Codable, Hashable, Sendable {
-        /// The path from the URL of the admin API, with the token in its fragment.
+        /// The path of the console's page, with the token in its fragment.
         package var path: String
+        /// The URL that the path follows; nil: the one at which the link was asked for.
+        package var consoleURL: String?
         package var role: String
         /// The time at which the link ends, in milliseconds since 1970.
         package var expires: Int64

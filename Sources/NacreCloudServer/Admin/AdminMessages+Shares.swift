@@ -27,6 +27,43 @@ extension AdminMessages {
         package var participants: Int
     }
 
+    /// `POST /admin/1/shares/create`
+    package struct NewShare: Codable, Hashable, Sendable {
+        package var container: String
+        package var environment: String
+        /// The owner: an e-mail address or a user record name.
+        package var user: String
+        package var zone: String
+        /// The root of the shared hierarchy; nil: the whole zone is shared.
+        package var record: String?
+        package var title: String?
+        /// NONE, READ_ONLY or READ_WRITE; nil: NONE.
+        package var publicPermission: String?
+        /// E-mail addresses, phone numbers that begin with a plus, or user record names; nil: nobody is invited.
+        package var participants: [String]?
+        /// The permission of each participant, READ_ONLY or READ_WRITE; nil: READ_ONLY.
+        package var permission: String?
+
+        package init(container: String, environment: String, user: String, zone: String, record: String?) {
+            (self.container, self.environment, self.user, self.zone, self.record) = (container, environment, user, zone, record)
+        }
+    }
+
+    /// A share that was made.
+    package struct CreatedShare: Codable, Hashable, Sendable {
+        package var zone: String
+        /// The name of the share's record.
+        package var share: String
+        /// The root of the shared hierarchy; nil: the whole zone is shared.
+        package var root: String?
+        /// The URL by which participants accept.
+        package var url: String
+        /// NONE, READ_ONLY or READ_WRITE.
+        package var publicPermission: String
+        /// The number of participants, including the owner.
+        package var participants: Int
+    }
+
     /// `POST /admin/1/shares/who`
     package struct NewShareQuestion: Codable, Hashable, Sendable {
         package var container: String

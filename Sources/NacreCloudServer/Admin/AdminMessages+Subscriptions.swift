@@ -59,12 +59,14 @@ extension AdminMessages {
     package struct NewNotificationQuestion: Codable, Hashable, Sendable {
         package var container: String
         package var environment: String
-        /// public or private.
+        /// public, private or shared.
         package var database: String
         /// The owner of the subscription: an e-mail address or a user record name.
         package var user: String
         /// The record's zone; nil: the default zone.
         package var zone: String?
+        /// The owner of the zone in a shared database: an e-mail address or a user record name; nil for others.
+        package var owner: String?
         package var record: String
         package var subscription: String
 

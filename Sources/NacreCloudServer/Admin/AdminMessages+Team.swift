@@ -14,8 +14,8 @@ extension AdminMessages {
         }
     }
 
-    /// `POST /admin/1/team/remove`
-    package struct NewTeamRemoval: Codable, Hashable, Sendable {
+    /// `POST /admin/1/team/remove` and `POST /admin/1/team/invite`
+    package struct TeamMemberName: Codable, Hashable, Sendable {
         package var name: String
 
         package init(name: String) {
@@ -23,11 +23,25 @@ extension AdminMessages {
         }
     }
 
-    /// An invitation to the team.
+    /// `POST /admin/1/team/passkeys/remove`
+    package struct NewTeamPasskeyRemoval: Codable, Hashable, Sendable {
+        /// The member's name.
+        package var name: String
+        /// The passkey's ID.
+        package var id: String
+
+        package init(name: String, id: String) {
+            (self.name, self.id) = (name, id)
+        }
+    }
+
+    /// An invitation to the team, or to a further passkey.
     package struct InvitedTeamMember: Codable, Hashable, Sendable {
         package var member: TeamLine
-        /// The path from the URL of the admin API, with the token in its fragment.
+        /// The path of the console's page, with the token in its fragment.
         package var path: String
+        /// The URL that the path follows; nil: the one at which the invitation was asked for.
+        package var consoleURL: String?
         /// The time at which the invitation ends, in milliseconds since 1970.
         package var expires: Int64
     }
@@ -43,14 +57,17 @@ extension AdminMessages {
         package var role: String
         /// Milliseconds since 1970.
         package var created: Int64
-        /// The number of passkeys: 0 before the invitation is used.
-        package var passkeys: Int
+        /// The passkeys, the oldest first: none before an invitation is used.
+        package var passkeys: [AccountMessages.Passkey]
+        /// The time at which an unused invitation ends, in milliseconds since 1970; nil: there is none.
+        package var invited: Int64?
         /// The last sign-in, in milliseconds since 1970; nil: none.
         package var used: Int64?
 
         init(_ member: TeamMember) {
-            (id, name, role, passkeys) = (member.id, member.name, member.role.rawValue, member.passkeys.count)
+            (id, name, role, passkeys) = (member.id, member.name, member.role.rawValue, member.passkeys.map { AccountMessages.Passkey($0) })
             created = Timestamp(secondsSince2001: member.created).millisecondsSince1970
+            invited = member.invitation.map { Timestamp(secondsSince2001: $0.expires).millisecondsSince1970 }
             used = member.passkeys.compactMap(\.used).max().map { Timestamp(secondsSince2001: $0).millisecondsSince1970 }
         }
     }

@@ -1,6 +1,6 @@
 extension AdminMessages {
-    /// `POST /admin/1/zones/purge`
-    package struct NewZonePurge: Codable, Hashable, Sendable {
+    /// `POST /admin/1/zones/create` and `POST /admin/1/zones/purge`: a zone of a user's private database.
+    package struct UserZone: Codable, Hashable, Sendable {
         package var container: String
         package var environment: String
         /// The owner of the zone: an e-mail address or a user record name.
@@ -12,7 +12,8 @@ extension AdminMessages {
         }
     }
 
-    package struct PurgedZone: Codable, Hashable, Sendable {
+    /// A zone that was made or purged.
+    package struct NamedZone: Codable, Hashable, Sendable {
         package var zone: String
         /// The owner's user record name.
         package var user: String

@@ -17,6 +17,9 @@ package struct ServerConfiguration: Sendable {
     package var adminListen = ListenAddress(host: "127.0.0.1", port: 0)
     /// The address of the listener for the console's sessions alone; nil: there is none.
     package var consoleListen: ListenAddress?
+    /// The URL by which people reach the console, for its links and its host name; nil: that of its own listener or,
+    /// without one, that of the admin API.
+    package var consoleURL: String?
     /// Networks whose clients that listener serves; none: all.
     var consoleNetworks = AddressNetworks()
     /// The folder of the console's files, for work on them; nil: the files that are part of the program.

@@ -20,11 +20,21 @@ final class ConsoleGate: Sendable {
 
     private let signIns = Locked(ConsoleSignIns())
     private let hosts: ServedHosts
+    /// The URL by which people reach the console, as the operator gives it; nil: none is given.
+    private let givenURL: String?
+    private let listenerURL = Locked<String?>(nil)
     private let now: @Sendable () -> Timestamp
 
-    init(hosts: ServedHosts, now: @escaping @Sendable () -> Timestamp) {
-        (self.hosts, self.now) = (hosts, now)
+    init(hosts: ServedHosts, url: String? = nil, now: @escaping @Sendable () -> Timestamp) {
+        (self.hosts, givenURL, self.now) = (hosts, url, now)
     }
+
+    /// Sets the URL of the console's own listener; nil: there is none.
+    func setListener(_ url: String?) { listenerURL.withLock { $0 = url } }
+
+    /// Returns the URL that a link's path follows; nil: the one at which the link was asked for.
+    /// - Parameter isAtDoor: Whether it was asked for at the console's own listener, past which a proxy may stand.
+    func url(isAtDoor: Bool) -> String? { givenURL ?? (isAtDoor ? nil : listenerURL.withLock { $0 }) }
 
     /// Makes a link.
     /// - Returns: The link's path, with its token in the fragment, which browsers send to no server and write into no
@@ -45,8 +55,8 @@ final class ConsoleGate: Sendable {
     }
 
     /// Begins the session of a team's member, whose passkey has answered.
-    func begin(for member: TeamMember, _ request: HTTPRequest) throws -> Begun {
-        try begin(request) { signIns, session, id in signIns.begin(session, id: id, for: member, at: now()) }
+    func begin(for member: TeamMember, by passkey: String, _ request: HTTPRequest) throws -> Begun {
+        try begin(request) { signIns, session, id in signIns.begin(session, id: id, for: member, by: passkey, at: now()) }
     }
 
     private func begin(_ request: HTTPRequest, _ body: (inout ConsoleSignIns, _ session: String, _ id: String) -> ConsoleSession?) throws -> Begun {

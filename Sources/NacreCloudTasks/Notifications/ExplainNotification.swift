@@ -43,11 +43,13 @@ package struct NotificationQuestion: Sendable {
     package var subscriptionID: String
     package var recordName: String
     package var zoneName: String
+    /// The user record name of the zone's owner, for a shared database; nil for others.
+    package var owner: String?
     /// The user to whom the subscription belongs.
     package var user: String
 
-    package init(subscriptionID: String, recordName: String, zoneName: String, user: String) {
-        (self.subscriptionID, self.recordName, self.zoneName, self.user) = (subscriptionID, recordName, zoneName, user)
+    package init(subscriptionID: String, recordName: String, zoneName: String, owner: String? = nil, user: String) {
+        (self.subscriptionID, self.recordName, self.zoneName, self.owner, self.user) = (subscriptionID, recordName, zoneName, owner, user)
     }
 }
 
@@ -57,12 +59,20 @@ extension Cloud {
         let caller = Caller(.user(question.user))
         let key = try databaseVerdict(target, for: .read, by: caller).get()
         let database = try await databaseID(key)
-        let devices = try await registry.databaseID(Registry.Part.devices(of: place(of: question, in: target)).key)
+        // The records of a shared database are in private ones.
+        var place = key
+        if key.scope == .shared {
+            guard let owner = question.owner else { throw ServerError.sharedZoneWithoutOwner }
+            place = DatabaseKey(container: key.container, environment: key.environment, scope: .private, owner: owner)
+        }
+        let holding = try await databaseID(place)
+        let devices = try await registry.databaseID(Registry.Part.devices(of: subscriber(of: question, in: target)).key)
         let now = clock()
         return try await schemas.withSchema(of: key.container, key.environment) { known in
             try await self.store.read { transaction in
                 guard try transaction.isCurrent(known.schema, in: known.database) else { throw SchemaInterruption.moved }
-                var explaining = Explaining(question: question, key: key, database: database, known: known, readRule: self.bounds.readRule)
+                var explaining = Explaining(
+                    question: question, key: key, database: database, holding: holding, known: known, readRule: self.bounds.readRule)
                 try explaining.run(transaction)
                 try explaining.notifyDevices(in: devices, at: now, transaction)
                 return explaining.found
@@ -70,7 +80,7 @@ extension Cloud {
         }
     }
 
-    private func place(of question: NotificationQuestion, in target: DatabaseTarget) -> AppUser {
+    private func subscriber(of question: NotificationQuestion, in target: DatabaseTarget) -> AppUser {
         AppUser(container: target.container, environment: target.environment, userRecordName: question.user)
     }
 }
@@ -79,7 +89,10 @@ extension Cloud {
 private struct Explaining {
     let question: NotificationQuestion
     let key: DatabaseKey
+    /// The database of the subscription.
     let database: DatabaseID
+    /// The database that holds the record: that of a zone's owner, for a shared database.
+    let holding: DatabaseID
     let known: KnownSchema
     let readRule: ReadRule
     var found = NotificationExplanation()
@@ -88,8 +101,10 @@ private struct Explaining {
 
     private static let valueCharacters = 200
 
-    init(question: NotificationQuestion, key: DatabaseKey, database: DatabaseID, known: KnownSchema, readRule: ReadRule) {
-        (self.question, self.key, self.database, self.known, self.readRule) = (question, key, database, known, readRule)
+    init(
+        question: NotificationQuestion, key: DatabaseKey, database: DatabaseID, holding: DatabaseID, known: KnownSchema, readRule: ReadRule
+    ) {
+        (self.question, self.key, self.database, self.holding, self.known, self.readRule) = (question, key, database, holding, known, readRule)
     }
 
     mutating func run(_ transaction: any ReadTransaction) throws {
@@ -99,7 +114,7 @@ private struct Explaining {
         }
         let stored = try StoredSubscription(row)
         found.add("subscription", true, "is there, \(Self.kind(stored.subscription))")
-        guard let zone = try transaction.zones(in: database, named: [question.zoneName]).first else {
+        guard let zone = try transaction.zones(in: holding, named: [question.zoneName]).first else {
             return found.add("saved", false, "there is no zone \(question.zoneName) in the \(key.scope.rawValue) database")
         }
         guard let record = try transaction.records(in: zone.address, named: [question.recordName]).first.map({ StoredRecord($0, in: zone.address) })
@@ -111,6 +126,7 @@ private struct Explaining {
         found.add("saved", true, "\(reason) at \(record.content.modified.timestamp.millisecondsSince1970), of the type \(record.row.type)")
         explain(stored.subscription, record, reason)
         try explainReading(record, transaction)
+        try explainSharing(record, in: zone.address, transaction)
     }
 
     private static func kind(_ subscription: Subscription) -> String {
@@ -123,7 +139,8 @@ private struct Explaining {
 
     private mutating func explain(_ subscription: Subscription, _ record: StoredRecord, _ reason: RecordTransition.Reason) {
         if let wanted = subscription.zoneID {
-            found.add("zone", wanted.zoneName == question.zoneName, "the subscription is to \(wanted.zoneName)")
+            let isWanted = wanted.zoneName == question.zoneName && (key.scope != .shared || wanted.ownerRecordName == question.owner)
+            found.add("zone", isWanted, "the subscription is to \(wanted.zoneName)")
         }
         let type: String?
         switch subscription.kind {
@@ -176,6 +193,16 @@ private struct Explaining {
         found.add("permission", verdict == .whole, "the user may\(verdict == .whole ? "" : " not") read the record: nacre role why")
     }
 
+    private mutating func explainSharing(_ record: StoredRecord, in zone: ZoneAddress, _ transaction: any ReadTransaction) throws {
+        guard key.scope == .shared, let owner = question.owner else { return }
+        guard record.isLive else { return found.add("shared", true, "the share went with the record: whether the user took part is not kept") }
+        let people = try transaction.explanation(of: record, in: zone, owner: owner).people
+        guard let person = people.first(where: { $0.userRecordName == question.user && $0.role != .owner }) else {
+            return found.add("shared", false, "the user takes part in no share of the record: nacre share who")
+        }
+        found.add("shared", person.mayRead, person.because)
+    }
+
     mutating func notifyDevices(in devices: DatabaseID, at now: Timestamp, _ transaction: any ReadTransaction) throws {
         for row in try transaction.allEntries(.notifiedDevice, in: devices).living(at: now) {
             let device = try NotifiedDevice(row)
@@ -203,4 +230,9 @@ private struct Explaining {
                     logBegins: rows.count < Limits.pushLogRowsPerDevice ? nil : rows.compactMap(PushLog.time).min()))
         }
     }
+}
+
+extension ServerError {
+    fileprivate static let sharedZoneWithoutOwner = ServerError(
+        .badRequest, "missing required field", field: "owner", remedy: "Say whose the shared zone is: --owner.")
 }

@@ -57,6 +57,11 @@ import Testing
             #expect(try await administrator.run(["team", "add", "ada", "--role", "viewer"]).status == 1)
             #expect(try await administrator.run(["team", "role", "ada", "--role", "admin"]).line == "admin ada")
             #expect(try await administrator.run(["team", "list"]).line.contains(/^admin \S+ invited ada$/))
+            let again = try await administrator.run(["team", "invite", "ada"])
+            #expect(again.line.contains("/console/#invitation=") && again.line != made.line, "\(again)")
+            #expect(try await administrator.run(["team", "passkeys", "ada"]).output.isEmpty)
+            #expect(try await administrator.run(["team", "remove-passkey", "ada", "none"]).status == 1)
+            #expect(try await administrator.run(["limits"]).output.contains("itemsPerNativeRequest\t400\tCloudKit\n"))
             #expect(try await administrator.run(["team", "remove", "ada"]).status == 0)
             #expect(try await administrator.run(["team", "list"]).output.isEmpty)
         }

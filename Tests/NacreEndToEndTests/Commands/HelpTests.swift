@@ -20,14 +20,14 @@ struct HelpTests {
     private static let documented = [
         Documented(
             "serve",
-            "data listen memory emulator admin-listen insecure-admin console-listen console-allow console-dir open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file "
+            "data listen memory emulator admin-listen insecure-admin console-listen console-url console-allow console-dir open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file "
                 + "log-format log-level request-log-days request-log-size alert-host config public-url host "
                 + "trusted-proxy request-rate connections user-quota public-quota assets asset-size-web asset-size-app oidc-issuer oidc-client-id "
                 + "oidc-client-secret-file oidc-name oidc-sign-up smtp smtp-password-file mail-from sms-webhook sms-token-file web-push-host dev json"
         ),
         Documented(
             "config show",
-            "data listen memory emulator admin-listen insecure-admin console-listen console-allow console-dir open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file log-format log-level "
+            "data listen memory emulator admin-listen insecure-admin console-listen console-url console-allow console-dir open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file log-format log-level "
                 + "request-log-days request-log-size alert-host config public-url host trusted-proxy request-rate connections user-quota public-quota "
                 + "assets asset-size-web asset-size-app oidc-issuer oidc-client-id "
                 + "oidc-client-secret-file oidc-name oidc-sign-up smtp smtp-password-file mail-from sms-webhook sms-token-file web-push-host origin json"
@@ -39,6 +39,8 @@ struct HelpTests {
         Documented("console", "role name no-open sign-out-all data server token-file json"),
         Documented("team add", "role data server token-file json"), Documented("team list", "data server token-file json"),
         Documented("team role", "role data server token-file json"), Documented("team remove", "data server token-file json"),
+        Documented("team invite", "data server token-file json"), Documented("team passkeys", "data server token-file json"),
+        Documented("team remove-passkey", "data server token-file json"), Documented("limits", "data server token-file json"),
         Documented("completions", ""), Documented("manual", "format"),
         Documented("backup create", "bandwidth data server token-file json"),
         Documented("mail show", "data server token-file json"), Documented("mail test", "data server token-file json"),
@@ -61,13 +63,15 @@ struct HelpTests {
         Documented("rate show", "container data server token-file json"),
         Documented("rate set", "container user all data server token-file json"),
         Documented("subscription list", "container environment database user data server token-file json"),
-        Documented("subscription why", "container environment database user subscription zone data server token-file json"),
+        Documented("subscription why", "container environment database user subscription zone owner data server token-file json"),
         Documented("webhook create", "container environment url type filter zone fields private data server token-file json"),
         Documented("webhook list", "container environment data server token-file json"),
         Documented("webhook show", "container environment data server token-file json"),
         Documented("webhook delete", "container environment data server token-file json"),
         Documented("webhook test", "container environment data server token-file json"),
         Documented("webhook resume", "container environment data server token-file json"),
+        Documented("zone create", "container environment user data server token-file json"),
+        Documented("share create", "container environment user zone record title participant write public data server token-file json"),
         Documented("share list", "container environment user data server token-file json"),
         Documented("share who", "container environment user zone data server token-file json"),
         Documented("share show", "container environment format"), Documented("share accept", "container environment format"),
@@ -262,6 +266,7 @@ struct HelpTests {
         (["container", "-v"], "-v"), (["serve", "--port", "8080"], "Did you mean '--listen'?"), (["completions", "tcsh"], "bash, zsh, fish"),
         (["serve", "--admin-listen", "0.0.0.0:9000"], "--insecure-admin"), (["serve", "--admin-listen", "[::]:0"], "--insecure-admin"),
         (["serve", "--console-allow", "10.0.0.0/8"], "--console-listen"),
+        (["serve", "--console-url", "https://console.example.com/nacre"], "--console-url"), (["serve", "--console-url", "console"], "--console-url"),
         (["serve", "--console-listen", "127.0.0.1:0", "--console-allow", "10.0.0.0/33"], "--console-allow"),
         (["run", "iCloud.a.b"], "<command>"), (["up", "iCloud.a.b", "--port", "8080"], "Did you mean '--listen'?"),
     ]

@@ -54,6 +54,12 @@ import Testing
             }
             let (ben, token) = try await user("ben@example.com")
             let cleo = try await user("cleo@example.com").run
+            let zone = try await administrator.run(
+                ["share", "create", "--zone", "Trip", "--record", "other", "--participant", "ben@example.com", "--write"] + Self.place)
+            #expect(try await ben(["accept", zone.line]).output.contains("READ_WRITE"), "\(zone)")
+            #expect(try await ben(["leave", zone.line, "--yes"]).status == 0)
+            let production = Self.place.map { $0 == "development" ? "production" : $0 }
+            #expect(try await administrator.run(["share", "create", "--zone", "Trip"] + production).status == 77)
             let bens = CKContainer(
                 identifier: Administrator.container,
                 server: CloudKitServer(

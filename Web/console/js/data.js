@@ -60,6 +60,12 @@ export async function schema({ container, environment }, options) {
     return { ...answer, ...readSchema(answer.text) };
 }
 
+/// What to take for an answer if a user has not opened the container, so that nothing is theirs there; throws every other error.
+export const orNothing = (nothing) => (error) => {
+    if (error.code !== "NOT_FOUND" || error.field !== "user" || !/has no name/.test(error.reason)) throw error;
+    return nothing;
+};
+
 /// Types that a query may ask for.
 export const isAsked = (type) => type.name !== "Users" && type.name !== "cloudkit.share";
 

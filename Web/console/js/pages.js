@@ -35,6 +35,7 @@ export const pages = [
     { path: "sharing", title: "Container settings", group: "Container", icon: "settings", load: () => import("./pages/sharing.js") },
 
     { path: "status", title: "Status", group: "Server", icon: "heart-pulse", isOfServer: true, load: () => import("./pages/status.js") },
+    { path: "limits", title: "Limits", group: "Server", icon: "hash", isOfServer: true, load: () => import("./pages/limits.js") },
     { path: "users", title: "Users", group: "Server", icon: "users", keys: "u", isOfServer: true, asks: "GET users",
         load: () => import("./pages/users.js") },
     { path: "alerts", title: "Alerts", group: "Server", icon: "triangle-alert", keys: "a", isOfServer: true, load: () => import("./pages/alerts.js") },

@@ -6,6 +6,7 @@ import { isAsked, lookup, modify, sendFile } from "./data.js";
 import { h, put } from "./dom.js";
 import { fileView } from "./files.js";
 import { here } from "./router.js";
+import { share } from "./share.js";
 import { askToDestroy, dialog, toast, toastError } from "./shell.js";
 import { ofRecord } from "./snippets.js";
 import { may } from "./store.js";
@@ -46,6 +47,7 @@ export function openRecord(place, what) {
         const canEdit = type && isAsked(type) && may("POST records/modify");
         handle.edit = canEdit ? () => form(record) : undefined;
         const zone = record.zoneID?.zoneName;
+        const canShare = canEdit && what.isPrivate && !record.share && zone !== "_defaultZone" && what.of.environment === "development";
         put(place, head(h("span", { class: "row" }, badge(record.recordType, "accent"), id(record.recordName, 30)),
             canEdit && button("Edit", () => form(record), { symbol: "square-pen" }), canEdit && iconButton("trash-2", "Delete the record", remove)),
         h("div", { class: "panel-body" }, tabbed([
@@ -66,6 +68,7 @@ export function openRecord(place, what) {
                 ["Parent", record.parent && h("a", { href: what.link(record.parent.recordName, zone) }, record.parent.recordName)],
                 ["Share", record.share && (what.isPrivate ? h("a", { href: here("shares", { user: what.of.user, zone,
                     record: record.recordName }) }, record.share.recordName) : record.share.recordName)],
+                ["Not shared", canShare && button("Share it", shareIt, { symbol: "share-2", kind: "quiet small" })],
                 ["Requests", h("a", { href: here("logs", { zone }) }, "Requests about this zone")],
                 ["Who sees it", what.isPrivate && h("a", { href: here("shares", { user: what.of.user, zone,
                     record: record.recordName }) }, "Participants, and why")],
@@ -75,6 +78,11 @@ export function openRecord(place, what) {
             ["Code", () => h("div", { class: "stack" }, ofRecord({ ...what.of, record }).map(([title, line]) => h("div",
                 { class: "stack tight" }, h("h3", {}, title), code(line, { language: title }))))],
         ])));
+    }
+
+    async function shareIt() {
+        const { container, environment, user } = what.of;
+        if (await share({ container, environment }, { user, zone: record.zoneID.zoneName, record: record.recordName })) read();
     }
 
     /// The record after a form, which had the focus: it is on the first button of the panel then.

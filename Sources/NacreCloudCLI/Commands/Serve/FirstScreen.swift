@@ -12,7 +12,7 @@ struct FirstScreen: Encodable {
     let url: String
     let localURL: String
     let adminURL: String
-    /// The console's own listener.
+    /// The console's URL, unless it is that of the admin API.
     let consoleURL: String?
     let pid = getpid()
     /// The backup that was made before older data were rewritten.

@@ -16,6 +16,9 @@ enum Serve {
         "Let administrators reach it from other machines, where --admin-listen says so: without encryption, so only behind a proxy or a tunnel.")
     private static let consoleListen = Option.value(
         "console-listen", "host:port", "Where a team reaches the console: for its sessions alone, over HTTPS by a proxy before it, or by a tunnel.")
+    private static let consoleURL = Option.value(
+        "console-url", "url",
+        "The URL by which people reach the console, where a proxy stands before it: its links have it, and its host is answered.")
     private static let consoleAllow = Option.value(
         "console-allow", "addresses", "The clients that --console-listen serves: addresses or networks, with commas between. By default all.")
     private static let consoleDir = Option.value(
@@ -79,7 +82,8 @@ enum Serve {
         [
             data, listen, memory, emulator, publicURL, host, trustedProxy, requestRate, connections, userQuota, publicQuota, assets, assetSizeWeb,
             assetSizeApp,
-            adminListen, insecureAdmin, consoleListen, consoleAllow, consoleDir, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
+            adminListen, insecureAdmin, consoleListen, consoleURL, consoleAllow, consoleDir, openSignUp, backupDir, backupEvery, backupKeep,
+            Migrate.noBackup,
         ] + OpenIDOptions.all + MailOptions.all + TextOptions.all
         + [webPushHost, alertHost, logFile, logFormat, logLevel, requestLogDays, requestLogSize]
 
@@ -239,6 +243,13 @@ enum Serve {
 
     private static func setConsole(of configuration: inout ServerConfiguration, _ call: Call) throws {
         if call.value(consoleListen) != nil { configuration.consoleListen = try address(consoleListen, call) }
+        configuration.consoleURL = try call.value(consoleURL).map { text in
+            let url = try AdminServer.checked(text, of: consoleURL, call)
+            guard let parts = URLComponents(string: url), parts.path.isEmpty, parts.query == nil, parts.fragment == nil, parts.user == nil else {
+                throw UsageError(.invalid("--\(consoleURL.name)", "give a URL without a path, such as https://console.example.com"), path: call.path)
+            }
+            return url
+        }
         guard let networks = call.value(consoleAllow) else { return }
         guard configuration.consoleListen != nil else {
             throw UsageError(.invalid("--\(consoleAllow.name)", "give --\(consoleListen.name) with it"), path: call.path)

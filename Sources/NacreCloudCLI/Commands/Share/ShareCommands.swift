@@ -4,10 +4,45 @@ import NacreCloudServer
 enum ShareCommands {
     static let command = Command(
         "share", "See what users share, who sees and writes a record by it, and take part in a share as a user.",
-        discussion: "An administrator's look, by list and who, is noted in the audit log.",
-        subcommands: [ShareList.command, ShareWho.command] + ShareInvitations.commands)
+        discussion: "An administrator's look, by list and who, and a share that one makes are noted in the audit log.",
+        subcommands: [ShareCreate.command, ShareList.command, ShareWho.command] + ShareInvitations.commands)
 
     fileprivate static let user = Option.required("user", "who", "Whose the zones are: an e-mail address, or a user record name.")
+}
+
+/// `nacre share create`
+enum ShareCreate {
+    private static let zone = Option.required("zone", "name", "The zone, which is not the default one.")
+    private static let record = Option.value(
+        "record", "name", "Share this record and what hangs on it. By default the whole zone is shared.")
+    private static let title = Option.value("title", "text", "The title, which participants see.")
+    private static let participant = Option.repeated(
+        "participant", "who",
+        "A person to invite: an e-mail address, a phone number such as +4930123456, or a user record name; may be given several times.")
+    private static let write = Option.flag("write", "Let those who are invited write. By default they read.")
+    private static let open = Option.value(
+        "public", "permission", oneOf: ["none", "read", "write"], fallback: "none", "What everybody may who has the URL.")
+
+    static let command = Command(
+        "create", "Share a user's zone or record as the user does, in development.",
+        discussion: """
+            Prints the URL by which participants accept. In production users share by themselves. Encrypted values are not handed on: the owner's app does \
+            that when it saves the share.
+            """,
+        options: [
+            SharedOptions.container, SharedOptions.environment, ShareCommands.user, zone, record, title, participant, write, open,
+        ] + AdminServer.options + [SharedOptions.json]
+    ) { call in
+        var asked = AdminMessages.NewShare(
+            container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment),
+            user: try call.require(ShareCommands.user), zone: try call.require(zone), record: call.value(record))
+        (asked.title, asked.participants) = (call.value(title), call.all(participant))
+        asked.permission = call.has(write) ? "READ_WRITE" : "READ_ONLY"
+        asked.publicPermission = ["none": "NONE", "read": "READ_ONLY", "write": "READ_WRITE"][try call.require(open)]
+        let made = try await AdminClient.connect(call).create(asked)
+        if call.has(SharedOptions.json) { return try Output.json(made) }
+        try Output.data(made.url)
+    }
 }
 
 /// `nacre share list`

@@ -35,6 +35,8 @@ enum SubscriptionWhy {
     private static let record = Argument("record", "The record, by its name.")
     private static let subscription = Option.required("subscription", "id", "The subscription's ID.")
     private static let zone = Option.value("zone", "name", "The record's zone. By default the default zone.")
+    private static let owner = Option.value(
+        "owner", "who", "Whose the zone is, in a shared database: an e-mail address, or a user record name.")
 
     static let command = Command(
         "why", "Say why a subscription told of a record, or did not.",
@@ -44,14 +46,15 @@ enum SubscriptionWhy {
             """,
         arguments: [record],
         options: [
-            SharedOptions.container, SharedOptions.environment, SubscriptionCommands.database, SubscriptionCommands.user, subscription, zone,
+            SharedOptions.container, SharedOptions.environment, SubscriptionCommands.database, SubscriptionCommands.user, subscription, zone, owner,
         ] + AdminServer.options + [SharedOptions.json]
     ) { call in
-        let found = try await AdminClient.connect(call).explain(
-            AdminMessages.NewNotificationQuestion(
-                container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment),
-                database: try call.require(SubscriptionCommands.database), user: try call.require(SubscriptionCommands.user),
-                zone: call.value(zone), record: try call.require(record, at: 0), subscription: try call.require(subscription)))
+        var asked = AdminMessages.NewNotificationQuestion(
+            container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment),
+            database: try call.require(SubscriptionCommands.database), user: try call.require(SubscriptionCommands.user),
+            zone: call.value(zone), record: try call.require(record, at: 0), subscription: try call.require(subscription))
+        asked.owner = call.value(owner)
+        let found = try await AdminClient.connect(call).explain(asked)
         if call.has(SharedOptions.json) {
             try Output.json(found)
         } else {

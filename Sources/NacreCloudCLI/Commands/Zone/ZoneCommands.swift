@@ -4,8 +4,10 @@ import NacreCloudWire
 /// `nacre zone`: a user's zones without code. See `UserDatabase`.
 enum ZoneCommands {
     static let command = Command(
-        "zone", "Look at zones and what changed in them, as a user; purge one, as an administrator.",
-        subcommands: [ZoneList.command, ZoneChanges.command, ZonePurge.command])
+        "zone", "Look at zones and what changed in them, as a user; make and purge one, as an administrator.",
+        subcommands: [ZoneList.command, ZoneChanges.command, ZoneCreate.command, ZonePurge.command])
+
+    fileprivate static let user = Option.required("user", "who", "Whose the zone is: an e-mail address, or a user record name.")
 }
 
 /// `nacre zone list`
@@ -49,10 +51,27 @@ private enum ZoneChanges {
     }
 }
 
+/// `nacre zone create`
+private enum ZoneCreate {
+    private static let zone = Argument("zone", "The name of the zone.")
+
+    static let command = Command(
+        "create", "Make a zone in a user's private database, in development.",
+        discussion: "A zone that is there stays as it is. In production apps make zones. The audit log has it.", arguments: [zone],
+        options: [SharedOptions.container, SharedOptions.environment, ZoneCommands.user] + AdminServer.options + [SharedOptions.json]
+    ) { call in
+        let made = try await AdminClient.connect(call).createZone(
+            AdminMessages.UserZone(
+                container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment),
+                user: try call.require(ZoneCommands.user), zone: try call.require(zone, at: 0)))
+        if call.has(SharedOptions.json) { return try Output.json(made) }
+        Output.message("The zone \(made.zone) is there.")
+    }
+}
+
 /// `nacre zone purge`
 private enum ZonePurge {
     private static let zone = Argument("zone", "The zone, by its name.")
-    private static let user = Option.required("user", "who", "Whose the zone is: an e-mail address, or a user record name.")
 
     static let command = Command(
         "purge", "Delete a zone as its user does who removes an app's data in the storage settings.",
@@ -61,11 +80,13 @@ private enum ZonePurge {
             asks first; elsewhere it wants --yes.
             """,
         arguments: [zone],
-        options: [SharedOptions.container, SharedOptions.environment, user, SharedOptions.yes] + AdminServer.options + [SharedOptions.json]
+        options: [SharedOptions.container, SharedOptions.environment, ZoneCommands.user, SharedOptions.yes] + AdminServer.options + [
+            SharedOptions.json
+        ]
     ) { call in
-        let asked = AdminMessages.NewZonePurge(
+        let asked = AdminMessages.UserZone(
             container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment),
-            user: try call.require(user), zone: try call.require(zone, at: 0))
+            user: try call.require(ZoneCommands.user), zone: try call.require(zone, at: 0))
         try CktoolOptions.confirm("Purge the zone \(asked.zone) of \(asked.user), with all its records?", call)
         let purged = try await AdminClient.connect(call).purge(asked)
         if call.has(SharedOptions.json) { return try Output.json(purged) }

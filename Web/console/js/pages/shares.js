@@ -1,9 +1,12 @@
 /// What a user shares, and who sees and writes a record of theirs, by which share and why.
 
 import { api } from "../api.js";
+import { orNothing, zones } from "../data.js";
 import { h, icon, put } from "../dom.js";
 import { askToLook, looked, lookForm } from "../look.js";
 import { here } from "../router.js";
+import { share as makeShare } from "../share.js";
+import { toastError } from "../shell.js";
 import { badge, button, card, empty, field, header, id, load, table } from "../ui.js";
 
 const PUBLIC = { NONE: ["invited users", ""], READ_ONLY: ["everybody reads", "warn"], READ_WRITE: ["everybody writes", "warn"] };
@@ -13,18 +16,32 @@ export default {
         const list = h("div", {});
         const who = h("div", {});
         const form = h("div", {});
-        put(view, header("Shares", { sub: "Zones and records of a private database that others see, and who they are." }), form,
+        const make = h("div", {});
+        put(view, header("Shares", { sub: "Zones and records of a private database that others see, and who they are.", actions: [make] }), form,
             h("div", { class: "stack" }, list, who));
+
+        async function add(user) {
+            try {
+                const found = await zones({ ...route.place, database: "private", user }, { signal: route.signal }).catch(orNothing([]));
+                const made = await makeShare(route.place, { user, zones: found.map(({ zoneID }) => zoneID.zoneName) });
+                if (made) route.go({ user, zone: made.zone, record: made.root ?? made.share });
+            } catch (error) {
+                toastError(error);
+            }
+        }
 
         function update({ query }) {
             put(form, lookForm(query, (asked) => route.go(asked), route));
             put(who);
+            put(make);
             if (!query.user) return put(list, empty("Whose shares?",
                 "A share is in its owner's private database: name the owner. An app shares a zone by these lines:", [
                 ["Swift", "let share = CKShare(recordZoneID: zone.zoneID)\nshare[CKShare.SystemFieldKey.title] = \"Trip\"\ntry await database.modifyRecords(saving: [share], deleting: [])"],
                 ["nacre", `nacre share list --container ${route.container} --environment ${route.environment} --user ada@example.com`]]));
             if (!looked.has(query.user)) return put(list, askToLook(query.user, () => update({ query })));
-            load(list, () => api.post("shares/list", { ...route.place, user: query.user }, { signal: route.signal }), ({ shares }) => table({
+            put(make, !route.isProduction && button("Share a zone or record", () => add(query.user), { symbol: "plus", kind: "main" }));
+            load(list, () => api.post("shares/list", { ...route.place, user: query.user }, { signal: route.signal }).catch(orNothing({ shares: [] })),
+                ({ shares }) => table({
                 label: `Shares of ${query.user}`, rows: shares, key: (share) => `${share.zone}\n${share.share}`,
                     onopen: (share) => route.go({ user: query.user, zone: share.zone, record: share.root ?? share.share }),
                 current: shares.find((share) => share.zone === query.zone && (share.root ?? share.share) === query.record)

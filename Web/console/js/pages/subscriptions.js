@@ -54,19 +54,25 @@ export default {
         }
 
         function ask(subscriptions, query, db) {
-            if (subscriptions.length === 0 || db === "shared") return;
+            if (subscriptions.length === 0) return;
+            const isShared = db === "shared";
             const subscription = h("select", { value: query.subscription ?? subscriptions[0].id },
                 subscriptions.map((one) => h("option", { value: one.id, selected: one.id === query.subscription }, one.id)));
             const zone = h("input", { type: "text", value: query.zone ?? "", placeholder: "_defaultZone", spellcheck: "false", autocomplete: "off" });
             const record = h("input", { type: "text", class: "mono", value: query.record ?? "", spellcheck: "false", autocomplete: "off" });
+            const owner = h("input", { type: "text", value: query.owner ?? "", placeholder: "e-mail or user record name", spellcheck: "false",
+                autocomplete: "off" });
             const answer = h("div", { "aria-live": "polite" });
             put(why, card("Why did it fire, or not?", h("form", { class: "form-row", onsubmit: (event) => { event.preventDefault();
-                route.go({ user: query.user, db, subscription: subscription.value, zone: zone.value.trim(), record: record.value.trim() }); } },
-                field("Subscription", subscription), field("Record", record), db === "private" && field("Zone", zone),
+                route.go({ user: query.user, db, subscription: subscription.value, zone: zone.value.trim(),
+                    owner: isShared ? owner.value.trim() : undefined, record: record.value.trim() }); } },
+                field("Subscription", subscription), field("Record", record), db !== "public" && field("Zone", zone),
+                    isShared && field("Owner of the zone", owner),
                     button("Ask", undefined, { kind: "main", type: "submit" })), answer));
             if (!query.record || !query.subscription) return;
             load(answer, () => api.post("subscriptions/why", { ...route.place, user: query.user, database: db,
-                subscription: query.subscription, record: query.record, ...(query.zone ? { zone: query.zone } : {}) },
+                subscription: query.subscription, record: query.record, ...(query.zone ? { zone: query.zone } : {}),
+                ...(isShared && query.owner ? { owner: query.owner } : {}) },
                 { signal: route.signal }), (found) => h("div", { class: "stack" },
                 h("div", { class: `verdict ${found.fires ? "yes" : "no"}` }, icon(found.fires ? "circle-check" : "circle-x"),
                     h("strong", {}, found.fires ? "It fires" : "It does not fire")),

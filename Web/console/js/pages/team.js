@@ -1,10 +1,10 @@
 /// The team: who signs in to the console with a passkey, and in which role.
 
 import { api } from "../api.js";
-import { h, put } from "../dom.js";
+import { h, icon, put } from "../dom.js";
 import { form, shownOnce } from "../forms.js";
 import { ask, toast, toastError } from "../shell.js";
-import { badge, button, card, empty, header, iconButton, select, time } from "../ui.js";
+import { badge, button, card, elided, empty, header, iconButton, select, time } from "../ui.js";
 
 const ROLES = ["viewer", "developer", "admin", "owner"];
 
@@ -12,12 +12,18 @@ export default {
     async render(view, route) {
         const { members } = await api.get("team", {}, { signal: route.signal });
 
-        const line = (member) => h("li", {}, h("strong", {}, member.name),
-            member.passkeys === 0 && badge("invited", "accent"),
+        const invitation = ({ invited, passkeys }) => invited ? badge(invited > Date.now() ? "invited" : "invitation ended",
+            invited > Date.now() ? "accent" : "warn") : passkeys.length === 0 && badge("no passkey", "warn");
+
+        const line = (member) => [h("li", {}, h("strong", {}, member.name), invitation(member),
             h("span", { class: "faint" }, member.used ? ["signed in ", time(member.used)] : ["added ", time(member.created)]),
             h("span", { class: "grow" }),
             select(ROLES, member.role, (role) => setRole(member, role), { "aria-label": `Role of ${member.name}` }),
-            iconButton("x", `Remove ${member.name}`, () => remove(member)));
+            iconButton("link", `Invite ${member.name} again`, () => inviteAgain(member)),
+            iconButton("x", `Remove ${member.name}`, () => remove(member))),
+        member.passkeys.map((passkey) => h("li", { class: "soft" }, icon("key-round"), h("span", { class: "mono" }, elided(passkey.id, 14)),
+            h("span", {}, "passkey made ", time(passkey.created), passkey.used && [", used ", time(passkey.used)]), h("span", { class: "grow" }),
+            iconButton("trash-2", `Remove the passkey ${elided(passkey.id, 14)} of ${member.name}`, () => removePasskey(member, passkey))))];
 
         put(view, header("Team", { sub: "They sign in with a passkey. A change of the role, and a removal, end their sessions at once.",
             actions: [button("Invite", invite, { kind: "main", symbol: "user-plus" })] }),
@@ -32,8 +38,34 @@ export default {
                     { name: "role", label: "Role", options: ROLES, value: "developer" }],
                 run: ({ name, role }) => api.post("team", { name: name.trim(), role }) });
             if (!made) return;
+            await showLink(made);
+        }
+
+        async function showLink(made) {
             await shownOnce(`The link for ${made.member.name}`, "Hand it to them by a way that others do not read.",
-                new URL(made.path, location.origin).href, { label: "Link" });
+                new URL(made.path, made.consoleURL ?? location.origin).href, { label: "Link" });
+            route.reload();
+        }
+
+        async function inviteAgain(member) {
+            if (!await ask({ title: `Invite ${member.name} again?`, confirm: "Invite",
+                text: "For a passkey on another device, or if the link before has ended or was lost: that one ends now. Passkeys stay." })) return;
+            try {
+                await showLink(await api.post("team/invite", { name: member.name }));
+            } catch (error) {
+                toastError(error);
+            }
+        }
+
+        async function removePasskey(member, passkey) {
+            if (!await ask({ title: `Remove a passkey of ${member.name}?`, confirm: "Remove", isDanger: true,
+                text: "Sessions that it began end at once. Without another passkey, they need a new invitation." })) return;
+            try {
+                await api.post("team/passkeys/remove", { name: member.name, id: passkey.id });
+                toast("Removed", { tone: "good" });
+            } catch (error) {
+                toastError(error);
+            }
             route.reload();
         }
 

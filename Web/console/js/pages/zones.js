@@ -1,8 +1,9 @@
 /// The zones of a private database, the feed of a zone from any token with tombstones, and the end of a zone.
 
 import { api } from "../api.js";
-import { changes, has, zones as listZones } from "../data.js";
+import { changes, has, orNothing, zones as listZones } from "../data.js";
 import { h, icon, put } from "../dom.js";
+import { form as ask } from "../forms.js";
 import { askToLook, looked, lookForm } from "../look.js";
 import { here } from "../router.js";
 import { askToDestroy, toast, toastError } from "../shell.js";
@@ -18,8 +19,10 @@ export default {
         const list = h("div", {});
         const feed = h("div", {});
         let drawn = "";
+        const make = h("div", {});
         put(view, header("Zones and changes",
-            { sub: "A private database keeps records in zones; the feed of a zone is what CKSyncEngine and other clients read." }), form,
+            { sub: "A private database keeps records in zones; the feed of a zone is what CKSyncEngine and other clients read.",
+                actions: [make] }), form,
             h("div", { class: "stack" }, list, feed));
 
         function update({ query }) {
@@ -28,11 +31,15 @@ export default {
             put(form, lookForm({ ...query, db, databases: [["private", "private"], ["shared", "shared with them"]] },
                 (asked) => route.go(asked), route));
             const of = { ...route.place, database: db, user: query.user, owner: query.owner };
-            if (!query.user) drawn = "";
+            if (!query.user) {
+                drawn = "";
+                put(make);
+            }
             if (!query.user || !query.zone) put(feed);
             if (!query.user) return put(list, empty("Whose zones?", "Name the owner of the private database.", [
                 ["Swift", "let zone = CKRecordZone(zoneName: \"Notes\")\ntry await container.privateCloudDatabase.save(zone)"],
                     ["nacre", "eval \"$(nacre env)\"\nnacre zone list\nnacre zone changes --zone Notes"]]));
+            put(make, query.user && !isShared && !route.isProduction && button("New zone", () => create(query.user), { symbol: "plus" }));
             if (!looked.has(query.user)) {
                 drawn = "";
                 put(feed);
@@ -40,10 +47,10 @@ export default {
             }
             if (drawn !== `${db} ${query.user}`) {
                 drawn = `${db} ${query.user}`;
-                if (canList) load(list, () => listZones(of, { signal: route.signal }), (zones) => table({
+                if (canList) load(list, () => listZones(of, { signal: route.signal }).catch(orNothing([])), (zones) => table({
                     label: `Zones of ${query.user}`, rows: zones, key: (zone) => keyOf(zone.zoneID.zoneName, zone.zoneID.ownerRecordName, isShared),
                         current: query.zone && keyOf(query.zone, query.owner, isShared), empty: empty("No zones",
-                        `Nobody shares a zone with ${query.user} here.`),
+                        isShared ? `Nobody shares a zone with ${query.user} here.` : `${query.user} has not opened the app yet, and has no data here.`),
                         onopen: (zone) => route.go({ user: query.user, db, ...named(zone, isShared) }), columns: [
                         { title: "Zone", render: (zone) => h("span", { class: "mono" }, zone.zoneID.zoneName) },
                             { title: "Kind", render: (zone) => badge(zone.zoneID.zoneType === "DEFAULT_ZONE" ? "default" : "custom",
@@ -61,6 +68,16 @@ export default {
             }
             if (canFollow && query.zone) follow(of, query.zone, query.since);
             return undefined;
+        }
+
+        async function create(user) {
+            const made = await ask({ title: "New zone", confirm: "Make it", fields: [{ name: "zone", label: "Name", required: true }],
+                text: `In the private database of ${user}, as their app does. The audit log says that you did.`,
+                run: ({ zone }) => api.post("zones/create", { ...route.place, user, zone: zone.trim() }) });
+            if (!made) return;
+            looked.add(user);
+            drawn = "";
+            route.go({ user, zone: made.zone });
         }
 
         function purgeForm(user) {
