@@ -3,7 +3,7 @@
 import { api } from "../api.js";
 import { withAuthor } from "../author.js";
 import { inOrder } from "../ckdb.js";
-import { isAsked, modify, query as ask, schema as readSchema, zones as listZones } from "../data.js";
+import { isAsked, modify, orNothing, query as ask, schema as readSchema, zones as listZones } from "../data.js";
 import { h, icon, put, uniqueID } from "../dom.js";
 import { saveFile } from "../files.js";
 import { grid } from "../grid.js";
@@ -41,7 +41,7 @@ export default {
             put(view, h("h1", { class: "sr", tabindex: "-1" }, "Records"), empty("No record types yet", route.isProduction
                 ? "Production takes the types that were deployed. Deploy development's schema, then records come by your app."
                 : "In development, the first save of an app makes its types and fields. These lines save a record:",
-            firstRecord({ ...route.place, url: store.server.get()?.publicURL ?? "" }), [linkButton("Write a schema", here("ckdb"))]));
+            firstRecord({ ...route.place, url: store.server.get()?.publicURL ?? "" }), [linkButton("Add a type", here("schema")), linkButton("Write a schema", here("ckdb"))]));
             return undefined;
         }
         return browse(view, route, { schema, types });
@@ -61,6 +61,9 @@ function browse(view, route, { schema, types }) {
     let isBuilding = false;
     /// Whether the query is one that no index allows apps to ask for.
     let withoutIndexes = false;
+    /// Records of the public database by type, once they are counted: `{ types, isWhole }`.
+    let counts = null;
+    let typePicker = null;
 
     // MARK: State of the URL
 
@@ -133,7 +136,8 @@ function browse(view, route, { schema, types }) {
                         zone: firstZone(now.database), owner: undefined }) }, { signal: route.signal })),
                 zonePicker,
                 h("label", { class: "picker" }, h("span", {}, "Type"),
-                    select(types.map((type) => type.name), now.type, (type) => change({ type, sort: "", columns: "", predicate: "" }))),
+                    typePicker = select(types.map((type) => [type.name, titleOf(type.name)]), now.type,
+                        (type) => change({ type, sort: "", columns: "", predicate: "" }))),
                 h("span", { class: "grow" }),
                 button("New record", () => panelOf({ isNew: true }), { symbol: "plus", kind: "lead", asks: "POST records/modify" }),
                 menu("Columns", "columns-3", columnsMenu), menu("Queries", "history", queriesMenu),
@@ -144,6 +148,21 @@ function browse(view, route, { schema, types }) {
                     event.currentTarget.setAttribute("aria-expanded", String(isBuilding)); drawBuilder(); },
                     { symbol: "sliders-horizontal", "aria-expanded": String(isBuilding) }),
                 button("Find", undefined, { kind: "main", type: "submit" })));
+    }
+
+    /// The number of public records of a type, as text; undefined where it is not known.
+    function countOf(name) {
+        const found = isPublic(now) ? counts?.types.find((one) => one.recordType === name)?.records ?? (counts?.isWhole ? 0 : undefined) : undefined;
+        return found === undefined ? undefined : `${number(found)}${counts.isWhole ? "" : " or more"}`;
+    }
+
+    const titleOf = (name) => (countOf(name) === undefined ? name : `${name} (${countOf(name)})`);
+
+    async function readCounts() {
+        if (!isPublic(now)) return;
+        counts = await api.get("schema/counts", route.place, { signal: route.signal }).catch(() => null);
+        for (const option of typePicker?.options ?? []) option.textContent = titleOf(option.value);
+        drawStatus();
     }
 
     /// A field for the zone: a list if a user is named, and otherwise a name.
@@ -435,7 +454,7 @@ function browse(view, route, { schema, types }) {
             withoutIndexes = false;
             let page;
             try {
-                page = await ask(of, makeBody(), { signal: mine.signal });
+                page = await ask(of, makeBody(), { signal: mine.signal }).catch(orNothing({ records: [], lines: [] }));
             } catch (error) {
                 if (!missingIndex(error)) throw error;
                 withoutIndexes = true;
@@ -493,7 +512,8 @@ function browse(view, route, { schema, types }) {
         if (now.predicate) return empty("Nothing matches", `No ${now.type} passes ${now.predicate}`, [],
             [button("Clear the predicate", () => { input.value = ""; change({ predicate: "" }); })]);
         return empty(`No records of type ${now.type} here`, "Records stand here as soon as an app saves them.",
-            firstRecord({ ...route.place, url: store.server.get()?.publicURL ?? "" }));
+            firstRecord({ ...route.place, url: store.server.get()?.publicURL ?? "" }),
+            now.database === "shared" ? [] : [button("New record", () => panelOf({ isNew: true }), { symbol: "plus", kind: "main" })]);
     }
 
     function refusal(error) {
@@ -528,6 +548,8 @@ function browse(view, route, { schema, types }) {
             }, { kind: "main", symbol: "plus" }));
     }
 
+    const ofAll = () => (now.predicate || countOf(now.type) === undefined ? "and more" : `of ${countOf(now.type)}`);
+
     function drawStatus() {
         const chosen = list.selection.size;
         put(status,
@@ -536,7 +558,7 @@ function browse(view, route, { schema, types }) {
                     { symbol: "copy", kind: "quiet" }),
                 button("Delete", () => removeSelected(), { symbol: "trash-2", kind: "danger", asks: "POST records/modify" }),
                     button("Clear", () => list.clearSelection(), { kind: "quiet" }))
-                : h("span", {}, rows.length ? `${number(rows.length)} ${marker ? "and more" : rows.length === 1 ? "record" : "records"}` : ""),
+                : h("span", {}, rows.length ? `${number(rows.length)} ${marker ? ofAll() : rows.length === 1 ? "record" : "records"}` : ""),
             marker && button("Load all", () => all(), { kind: "quiet" }),
             h("span", { class: "grow" }),
             plan.length > 0 && h("details", { class: "plan" }, h("summary", {}, `Plan: ${plan.at(-1)}`, h("span", { class: "faint" },
@@ -556,6 +578,7 @@ function browse(view, route, { schema, types }) {
         if (!as) return;
         try {
             const failures = await remove(as, chosen);
+            readCounts();
             toast(`${plural(chosen.length - failures.length, "record")} deleted${failures.length ? `; ${failures.length} refused: ${failures[0].reason}` : ""}`,
                 { tone: failures.length ? "bad" : "good", action: { title: "Undo", run: () => restore(chosen) } });
         } catch (error) {
@@ -626,8 +649,10 @@ function browse(view, route, { schema, types }) {
                 else if (record.recordType === now.type) rows.unshift(record);
                 if (!list.element.isConnected) put(place, list.element);
                 list.setRows(rows);
+                readCounts();
             },
             ondeleted: (record) => {
+                readCounts();
                 rows = rows.filter((one) => keyOf(one) !== keyOf(record));
                 list.setRows(rows);
                 if (now.record) route.go(write({ ...now, record: undefined }));
@@ -664,6 +689,7 @@ function browse(view, route, { schema, types }) {
             rows = [];
             drawColumns();
             await find();
+            if (!counts) readCounts();
         } else if (before.columns !== now.columns) drawColumns();
         if (!isSame || before.record !== now.record || before.recordZone !== now.recordZone) await showRecord();
     }

@@ -55,7 +55,8 @@ export default {
                 return put(body, empty("No types yet", route.isProduction ? "Deploy development's schema to bring its types here."
                     : "Save a record by an app, add a field, or write a schema file.",
                     route.isProduction ? [] : firstRecord({ ...route.place, url: store.server.get()?.publicURL ?? "" }),
-                    [route.isProduction ? linkButton("Deploy", here("deploy")) : linkButton("Write a schema", here("ckdb"))]));
+                    route.isProduction ? [linkButton("Deploy", here("deploy"))]
+                        : [button("Add a type", () => addField(), { kind: "main" }), linkButton("Write a schema", here("ckdb"))]));
             }
             const chosen = schema.types.find((type) => type.name === asked.type) ?? schema.types.find(isAsked);
             return put(body, h("div", { class: "split" },
