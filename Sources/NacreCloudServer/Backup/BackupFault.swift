@@ -1,3 +1,4 @@
+import Glibc
 import NacreCloudContainer
 import NacreCloudStorage
 import NacreCloudStore
@@ -48,7 +49,7 @@ package struct BackupFault: Error, Hashable, Sendable {
         case .full: "make room, or name a file on another disk"
         case .inUse: "stop what has it, or name another"
         case .readOnly: "see that this user may write there"
-        default: nil
+        default: error.values["errno"] == String(ENOENT) ? "name a file in a folder that is there" : nil
         }
     }
 }

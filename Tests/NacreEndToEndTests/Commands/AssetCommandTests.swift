@@ -140,6 +140,8 @@ struct AssetCommandTests {
             try manager.createDirectory(atPath: server.scratch + "/c", withIntermediateDirectories: true)
             let lacking = try await run(server, "backup", "create", server.scratch + "/c/two.backup")
             #expect(lacking.status == 0 && lacking.messages.contains("missing before: 1"), "\(lacking)")
+            let nowhere = try await run(server, "backup", "create", server.scratch + "/none/two.backup")
+            #expect(nowhere.status == 1 && nowhere.messages.contains("name a file in a folder that is there"), "\(nowhere)")
 
             try manager.removeItem(atPath: server.data + "/assets")
             try manager.moveItem(atPath: server.scratch + "/aside", toPath: server.data + "/assets")
