@@ -10,7 +10,7 @@ import { badge, button, bytes, card, code, field, header, id, number, pairs, plu
 /// The lines that connect an app to this server: `[title, text]`.
 function connection(container, url) {
     return [
-        ["App", `# In the scheme's environment, or before the tests:\nCLOUDKIT_SERVER_URL=${url}\nCLOUDKIT_API_TOKEN=  # one of the page Tokens and keys\n\n# The code stays as it is:\nlet database = CKContainer(identifier: "${container}").privateCloudDatabase`],
+        ["App", `# In the scheme's environment, or before the tests:\nCLOUDKIT_SERVER_URL=${url}\n# And CLOUDKIT_API_TOKEN: a token of the page Tokens and keys.\n\n# The code stays as it is:\nlet database = CKContainer(identifier: "${container}").privateCloudDatabase`],
         ["Terminal", `nacre up ${container}\neval "$(nacre env)"\nnacre record put --type Note --set 'text=Hello' first`],
         ["Tests", `nacre exec -- swift test`],
         ["curl", `curl -sS "${url}/readyz"\ncurl -sS "${url}/openapi.json"`],

@@ -655,6 +655,7 @@ function browse(view, route, { schema, types }) {
                 readCounts();
                 rows = rows.filter((one) => keyOf(one) !== keyOf(record));
                 list.setRows(rows);
+                if (rows.length === 0) show(nothing());
                 if (now.record) route.go(write({ ...now, record: undefined }));
                 else closePanel();
             },
