@@ -24,7 +24,6 @@ root = os.path.dirname(os.path.dirname(here))
 sys.path.insert(0, here)
 
 import console_data  # noqa: E402: the path comes first
-import console_firefox  # noqa: E402
 import console_operations  # noqa: E402
 import console_sessions  # noqa: E402
 from console_data import CONTAINER, MARKUP, value  # noqa: E402
@@ -34,7 +33,12 @@ from playwright.sync_api import expect, sync_playwright  # noqa: E402
 
 CONSOLE = os.path.join(root, "Web/console")
 FIRST_LOAD_BYTES = 84 * 1024
-PAINT_MILLISECONDS, FRAME_MILLISECONDS = 1000, 50
+READY_MILLISECONDS, FRAME_MILLISECONDS = 300, 50
+VISITS = 10
+# Notes when the first record is there, whatever the script that drives the browser does meanwhile.
+NOTE_READY = """addEventListener("DOMContentLoaded", () => new MutationObserver(() => {
+    if (document.querySelector(".grid-body .grid-row")) window.readyAt ??= performance.now();
+}).observe(document, { subtree: true, childList: true }));"""
 ADA = "ada%40example.com"
 # Queries of pages that show more with one.
 QUERIES = {
@@ -303,20 +307,21 @@ def check_first(scene):
     """What a visit loads at first, how soon it paints, and how soon it is ready."""
     page = scene.window()
     sizes = {}
+    page.add_init_script(NOTE_READY)
     page.on("response", lambda response: response.url.startswith(scene.base) and sizes.update({response.url: response}))
     times = []
-    for _ in range(3):
+    for _ in range(VISITS):
         page.goto("about:blank")
         page.goto(scene.base + fragment("records", query="type=Note"))
         page.wait_for_selector(".grid-body .grid-row")
-        times.append(page.evaluate("() => [performance.now(), performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0]"))
+        times.append(page.evaluate("() => [window.readyAt, performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0]"))
     # The program has its files packed. The server packs those of --sources in haste: here they count as zopfli would pack them.
     total = sum(0.97 * len(gzip.compress(response.body(), 9)) if scene.place.files else int(response.headers["content-length"])
         for response in sizes.values() if response.status == 200)
     assert total <= FIRST_LOAD_BYTES, f"{total} bytes of the first load"
     ready, paint = min(one[0] for one in times), min(one[1] for one in times)
-    assert paint <= PAINT_MILLISECONDS, f"painted after {paint:.0f} ms"
-    return f"{total / 1024:.1f} KB gzipped, painted after {paint:.0f} ms, records there after {ready:.0f} ms"
+    assert ready <= READY_MILLISECONDS, f"the records were there after {ready:.0f} ms at best"
+    return f"{total / 1024:.1f} KB gzipped; of {VISITS} visits the best painted after {paint:.0f} ms, and had its records after {ready:.0f} ms"
 
 
 def check_scrolling(scene):
@@ -471,7 +476,17 @@ def in_chromium(checks, names, link, place, pictures):
     return failures
 
 
+def checks_of(browser):
+    """How the checks in a browser are run, and the checks by their names."""
+    if browser == "firefox":
+        import console_firefox  # It takes more to be installed than Chromium does.
+        return in_firefox, console_firefox.CHECKS
+    own = {name.removeprefix("check_"): check for name, check in globals().items() if name.startswith("check_")}
+    return in_chromium, own | console_sessions.CHECKS | console_operations.CHECKS
+
+
 def in_firefox(checks, names, link, place, pictures):
+    import console_firefox
     scene = console_firefox.Scene(link, place, pictures)
     try:
         return run(checks, names, scene, [(name, place, WIDER) for name, _, place in visits()])
@@ -480,19 +495,17 @@ def in_firefox(checks, names, link, place, pictures):
 
 
 def main():
-    own = {name.removeprefix("check_"): check for name, check in globals().items() if name.startswith("check_")}
-    browsers = {"chromium": (in_chromium, own | console_sessions.CHECKS | console_operations.CHECKS), "firefox": (in_firefox, console_firefox.CHECKS)}
     parser = argparse.ArgumentParser(description="Drives the console in browsers.")
     parser.add_argument("--nacre", default=os.path.join(root, ".build/debug/nacre"), help="the server")
-    parser.add_argument("--browser", choices=browsers, help="only this one")
+    parser.add_argument("--browser", choices=["chromium", "firefox"], help="only this one")
     parser.add_argument("--records", type=int, default=5000, help="further records, for the check of scrolling")
     parser.add_argument("--sources", action="store_true", help="the page of Web/console, in the place of the one in the program")
     parser.add_argument("--link", help="a link that signs in to a console that runs already")
     parser.add_argument("--data", help="the data folder of that console's server")
-    parser.add_argument("checks", nargs="*", metavar="CHECK", help="; ".join(f"{name}: {', '.join(checks)}" for name, (_, checks) in browsers.items()))
+    parser.add_argument("checks", nargs="*", metavar="CHECK", help=f"chromium: {', '.join(checks_of('chromium')[1])}; firefox: pages, keyboard")
     options = parser.parse_args()
-    taken = {name: (drive, checks, [one for one in options.checks if one in checks]) for name, (drive, checks) in browsers.items()
-        if options.browser in (None, name)}
+    browsers = {name: checks_of(name) for name in ("chromium", "firefox") if options.browser in (None, name)}
+    taken = {name: (drive, checks, [one for one in options.checks if one in checks]) for name, (drive, checks) in browsers.items()}
     for name in options.checks:
         if not any(name in names for _, _, names in taken.values()):
             parser.error(f"there is no check {name}")
