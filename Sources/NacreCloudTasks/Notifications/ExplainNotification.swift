@@ -1,3 +1,4 @@
+import FoundationEssentials
 import NacreCloudAccounts
 package import NacreCloudContainer
 import NacreCloudStorage
@@ -123,7 +124,8 @@ private struct Explaining {
         author = record.content.modified.deviceID
         let reason: RecordTransition.Reason =
             record.row.isTombstone ? .deleted : record.content.created.timestamp == record.content.modified.timestamp ? .created : .updated
-        found.add("saved", true, "\(reason) at \(record.content.modified.timestamp.millisecondsSince1970), of the type \(record.row.type)")
+        let time = Date(timeIntervalSinceReferenceDate: record.content.modified.timestamp.secondsSince2001).formatted(.iso8601)
+        found.add("saved", true, "\(reason) at \(time), of the type \(record.row.type)")
         explain(stored.subscription, record, reason)
         try explainReading(record, transaction)
         try explainSharing(record, in: zone.address, transaction)

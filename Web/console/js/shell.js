@@ -236,7 +236,8 @@ function drawBar() {
                 names.map((name) => h("option", { value: name }, name)))),
         h("div", { class: "environments", role: "group", "aria-label": "Environment" }, ["development", "production"].map((one) => h("a", {
             href: href(placePage(), {}, { container, environment: one }), class: one, "aria-current": one === environment ? "true" : undefined,
-        }, one === "production" ? "Production" : "Development"))),
+            "aria-label": one === "production" ? "Production" : "Development",
+        }, one === "production" ? ["Prod", h("span", {}, "uction")] : ["Dev", h("span", {}, "elopment")]))),
     ]);
 }
 

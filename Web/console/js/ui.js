@@ -16,9 +16,9 @@ export function iconButton(symbol, label, onclick, { asks, ...props } = {}) {
         icon(symbol));
 }
 
-/// A link of the console that looks like a button.
-export function linkButton(text, fragment, { kind = "", symbol } = {}) {
-    return h("a", { class: `button ${kind}`, href: fragment }, symbol && icon(symbol), h("span", {}, text));
+/// A link of the console that looks like a button; `asks` is as that of `button`.
+export function linkButton(text, fragment, { kind = "", symbol, asks } = {}) {
+    return h("a", { class: `button ${kind}`, href: fragment, hidden: asks && !may(asks) }, symbol && icon(symbol), h("span", {}, text));
 }
 
 /// A short word with a colour; `tone` is "good", "warn", "bad", "accent" or nothing.

@@ -36,7 +36,7 @@ export default {
         if (route.isProduction || !may("POST schema/import")) {
             put(view, header("Schema file", { sub: route.isProduction ? "Production's schema, to read. It changes by a deployment alone."
                 : "Development's schema, to read.", actions: [download,
-                route.isProduction && may("POST schema/deploy") && linkButton("Deploy", here("deploy"), { kind: "main", symbol: "rocket" })] }),
+                route.isProduction && linkButton("Deploy", here("deploy"), { kind: "main", symbol: "rocket", asks: "POST schema/deploy" })] }),
                 h("div", { class: "code" }, h("pre", { tabindex: "0", "aria-label": "Schema", class: "ckdb" }, coloured(original)),
                     h("button", { type: "button", class: "icon-button", "aria-label": "Copy",
                     onclick: (event) => copy(original, event.currentTarget) }, icon("copy"))), code(command));

@@ -444,7 +444,7 @@ function browse(view, route, { schema, types }) {
                 : [`What others share with ${now.user}`, "those who take part in a share"];
             return show(empty(title, `Nobody but ${readers} reads these records otherwise. The audit log says that you did, and when.`, [], [
                 button("Look", () => { looked.add(now.user); drawToolbar(); find().then(showRecord); }, { kind: "main", symbol: "eye" }),
-                    linkButton("Audit log", href("audit"), {})]));
+                    linkButton("Audit log", href("audit"))]));
         }
         put(place, h("div", { class: "pad" }, skeleton(9)));
         // A query of a shared database names its zone.
@@ -536,7 +536,7 @@ function browse(view, route, { schema, types }) {
         const definition = typeNow().fields.find((one) => one.name === name);
         return h("div", { class: "note info" }, h("span", { class: "grow" },
             `Your app could not ask this: ${now.type}.${name} has no ${option.toLowerCase()} index.`),
-            route.isProduction ? linkButton("Deploy it from development", here("deploy")) : button("Add the index", async () => {
+            route.isProduction ? linkButton("Deploy it from development", here("deploy"), { asks: "POST schema/deploy" }) : button("Add the index", async () => {
                 try {
                     await api.post("schema/indexes", { container: route.container, recordType: now.type, field: name,
                         options: [...new Set([...(definition?.options ?? []), option])] });

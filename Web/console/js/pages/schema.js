@@ -38,7 +38,7 @@ export default {
             return counts.isWhole ? number(records) : `${number(records)} or more`;
         };
         const cell = (name) => cells.set(name, h("span", {}, count(name))).get(name);
-        api.get("schema/counts", route.place, { signal: route.signal }).then((found) => {
+        if (may("GET schema/counts")) api.get("schema/counts", route.place, { signal: route.signal }).then((found) => {
             counts = found;
             for (const [name, one] of cells) put(one, count(name));
         }, () => {});
@@ -55,7 +55,7 @@ export default {
                 return put(body, empty("No types yet", route.isProduction ? "Deploy development's schema to bring its types here."
                     : "Save a record by an app, add a field, or write a schema file.",
                     route.isProduction ? [] : firstRecord({ ...route.place, url: store.server.get()?.publicURL ?? "" }),
-                    route.isProduction ? [linkButton("Deploy", here("deploy"))]
+                    route.isProduction ? [linkButton("Deploy", here("deploy"), { asks: "POST schema/deploy" })]
                         : [button("Add a type", () => addField(), { kind: "main" }), linkButton("Write a schema", here("ckdb"))]));
             }
             const chosen = schema.types.find((type) => type.name === asked.type) ?? schema.types.find(isAsked);
@@ -64,7 +64,7 @@ export default {
                     onopen: (type) => route.go({ ...asked, type: type.name, view: undefined }), columns: [
                     { title: "Type", render: (type) => h("span", { class: "mono" }, type.name) },
                     { title: "Fields", class: "number", render: (type) => type.fields.filter((one) => !one.isSystem).length },
-                    { title: "Public records", class: "number", render: (type) => cell(type.name) },
+                    ...(may("GET schema/counts") ? [{ title: "Public records", class: "number", render: (type) => cell(type.name) }] : []),
                     { title: "Built", class: "number", render: (type) => indexesOf(type.name).length }] }), details(chosen)));
         }
 
@@ -72,7 +72,8 @@ export default {
             const fields = [...type.fields.filter((one) => one.isSystem), ...inOrder(type.fields.filter((one) => !one.isSystem))];
             return h("div", { class: "stack" }, card(null,
                 h("div", { class: "row" }, h("h2", { class: "mono grow" }, type.name),
-                    isAsked(type) && linkButton("Records", here("records", { type: type.name }), { symbol: "table-2" })),
+                    isAsked(type) && linkButton("Records", here("records", { type: type.name }),
+                        { symbol: "table-2", asks: "POST query/explain" })),
                 h("div", { class: "table-wrap flat" }, h("table", { "aria-label": `Fields of ${type.name}` },
                     h("thead", {}, h("tr", {}, ["Field", "Type", "Indexes", "Built for queries"].map((title) => h("th", { scope: "col" }, title)))),
                     h("tbody", {}, fields.map((one) => h("tr", {}, h("td", { class: "mono" }, one.name),
@@ -95,7 +96,7 @@ export default {
                         event.target.checked) }), "pin")) }] })),
             card("Grants in the public database", type.grants.length === 0 ? h("p", { class: "soft" }, "None.") : h("div",
                 { class: "stack tight" }, type.grants.map((grant) => h("div", { class: "row" }, h("span", { class: "mono" }, grant.role),
-                grant.permissions.map((one) => badge(one.toLowerCase())))), linkButton("Roles", here("roles"), { kind: "quiet" }))));
+                grant.permissions.map((one) => badge(one.toLowerCase())))), linkButton("Roles", here("roles"), { kind: "quiet", asks: "GET roles" }))));
         }
 
         function toggle(type, one, option) {
