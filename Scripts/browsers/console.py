@@ -353,6 +353,38 @@ def check_scrolling(scene):
     return f"{rows} records in {len(frames)} steps, {sum(frames) / len(frames):.1f} ms each, the longest {max(frames):.0f} ms"
 
 
+def check_more(scene):
+    """A page of records that is refused stops the list, and Load all goes on from there, also while the next page is on its way."""
+    page = scene.window()
+    page.may_refuse = True
+    scene.open(page, fragment("records", query="type=Event"))
+    status, asked = page.locator(".records-status"), []
+
+    def refuse(route):
+        asked.append(route.request.url)
+        route.fulfill(status=429, content_type="application/json", body=json.dumps({"code": "THROTTLED", "detail": "Too many looks.", "remedy": "Wait."}))
+
+    page.route("**/query/explain", refuse)
+    for _ in range(3):
+        page.evaluate("() => { const grid = document.querySelector('.grid'); grid.scrollTop = grid.scrollTop ? 0 : 1e6; }")
+        page.wait_for_timeout(200)
+    expect(page.get_by_role("alert")).to_contain_text("Too many looks.")
+    expect(status).to_contain_text("200 and more")
+    assert len(asked) == 1, f"a list that was refused asks {len(asked)} times"
+    page.unroute("**/query/explain")
+    page.route("**/query/explain", lambda route: (time.sleep(0.05), route.continue_()))
+    page.get_by_role("button", name="Load all").click()
+    expect(status).to_contain_text(re.compile(r"^[\d,]+ records"), timeout=20000)
+    # Load all in the same moment as the scrolling that asks for the next page.
+    page.reload()
+    scene.settle(page)
+    page.wait_for_selector(".grid-body .grid-row")
+    page.evaluate("""() => { document.querySelector(".grid").scrollTop = 1e6;
+        requestAnimationFrame(() => setTimeout(() => [...document.querySelectorAll(".records-status button")].at(-1).click())); }""")
+    expect(status).to_contain_text(re.compile(r"^[\d,]+ records"), timeout=20000)
+    assert not page.faults, page.faults
+
+
 def check_editor(scene):
     """Edit, undo, conflict, create, delete and undo of it, in the public database."""
     page = scene.window()

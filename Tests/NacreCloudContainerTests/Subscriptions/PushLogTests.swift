@@ -54,6 +54,8 @@ import Testing
             .create("bare", ["text": .string("red")]), .make(.create, "list", type: "List"))
         let good = try await scene.why("good")
         #expect(good.fires && good.steps.map(\.name) == ["subscription", "saved", "type", "event", "filter", "filter"], "\(good)")
+        let saved = good.steps.first { $0.name == "saved" }?.text ?? ""
+        #expect(saved.wholeMatch(of: /created at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ, of the type Note/) != nil, "\(saved)")
         let blue = obstacle(try await scene.why("blue"))
         #expect(blue.contains("filter: text EQUALS") && blue.contains("red") && blue.contains("text is") && blue.contains("blue"), "\(blue)")
         #expect(obstacle(try await scene.why("bare")).contains("count is not set"))

@@ -56,6 +56,10 @@ function browse(view, route, { schema, types }) {
     let plan = [];
     let seconds = 0;
     let isLoading = false;
+    /// The next page, while it is on its way.
+    let coming;
+    /// Whether the next page was refused: it is asked for again by hand, and not by scrolling.
+    let isStopped = false;
     let controller = new AbortController();
     let panel = null;
     let isBuilding = false;
@@ -93,7 +97,7 @@ function browse(view, route, { schema, types }) {
     const builder = h("div", { class: "builder", hidden: true });
     const side = h("aside", { class: "panel", hidden: true, "aria-label": "Record" });
     const list = grid({
-        label: "Records", key: keyOf, onmore: () => more().catch(() => {}), onselect: () => drawStatus(),
+        label: "Records", key: keyOf, onmore: () => isStopped || more().catch(() => {}), onselect: () => drawStatus(),
         onopen: (record) => route.go(write({ ...now, record: record.recordName, recordZone: record.zoneID?.zoneName })),
         onsort: (sort) => change({ sort }),
     });
@@ -369,6 +373,7 @@ function browse(view, route, { schema, types }) {
     /// Loads all pages, with a dialog that shows how far it is; null if it was closed.
     async function all() {
         if (!marker) return rows;
+        isStopped = false;
         let isOver = false;
         const closed = dialog("Loading", (close) => {
             const bar = h("div", {}, progress(`${number(rows.length)} records`));
@@ -404,7 +409,10 @@ function browse(view, route, { schema, types }) {
             zone: isPublic(now) ? undefined : now.zone, owner: now.owner, fields: fieldsNow(), limit: PAGE, marker });
     }
 
-    async function more() {
+    /// The next page, for all who ask while it is on its way.
+    const more = () => (coming ??= next().finally(() => { coming = undefined; }));
+
+    async function next() {
         if (isLoading || !marker) return;
         isLoading = true;
         const mine = controller;
@@ -417,7 +425,7 @@ function browse(view, route, { schema, types }) {
             drawStatus();
         } catch (error) {
             if (mine === controller) {
-                marker = undefined;
+                isStopped = true;
                 toastError(error);
             }
             throw error;
@@ -431,6 +439,7 @@ function browse(view, route, { schema, types }) {
         controller = new AbortController();
         const mine = controller;
         isLoading = true;
+        isStopped = false;
         marker = undefined;
         rows = [];
         plan = [];
