@@ -401,6 +401,7 @@ def check_editor(scene):
     page.get_by_role("dialog", name="In whose name?").get_by_label("User").fill("ada@example.com")
     page.keyboard.press("Enter")
     expect(fields.get_by_text("Changed here")).to_be_visible()
+    expect(page.locator(".grid-body .grid-row").filter(has_text="note-001")).to_have_count(1)
     page.get_by_role("button", name="Undo").click()
     expect(fields.get_by_text(before)).to_be_visible()
     panel.get_by_role("button", name="Edit").click()
@@ -428,6 +429,14 @@ def check_editor(scene):
     expect(panel).to_be_hidden()
     page.get_by_role("button", name="Undo").last.click()
     expect(page.locator(".grid").get_by_text(made)).to_be_visible()
+    # Two saves of one record in a zone of its own.
+    scene.open(page, fragment("records", query=f"db=private&user={ADA}&zone=Notes&type=Note&record=note-002&rzone=Notes&look=1"))
+    for title in ("Once", "Twice"):
+        panel.get_by_role("button", name="Edit").click()
+        panel.get_by_label("title", exact=True).fill(f"{title} {elsewhere}")
+        panel.get_by_role("button", name="Save").click()
+        expect(fields.get_by_text(f"{title} {elsewhere}")).to_be_visible()
+    expect(page.locator(".grid-body .grid-row").filter(has_text="note-002")).to_have_count(1)
     assert not page.faults, page.faults
 
 

@@ -20,16 +20,20 @@ export async function lookup(of, recordName, zone, options) {
     const found = JSON.parse((await api.post("records/lookup", { ...place(of), request: JSON.stringify(request) }, options)).answer).records[0];
     if (found.serverErrorCode === "NOT_FOUND") return null;
     if (found.serverErrorCode) throw Object.assign(new Error(found.reason), { reason: found.reason, code: found.serverErrorCode });
-    return found;
+    return { zoneID: zoneID(zone, of.owner), ...found };
 }
 
-const inZone = (zone, ownerRecordName) => (zone && zone !== "_defaultZone" ? { zoneID: { zoneName: zone, ownerRecordName } } : {});
+/// The zone that a request names. Answers to a request of one zone do not name it again.
+const zoneID = (zone, ownerRecordName) => ({ zoneName: zone || "_defaultZone", ownerRecordName });
+
+const inZone = (zone, ownerRecordName) => (zone && zone !== "_defaultZone" ? { zoneID: zoneID(zone, ownerRecordName) } : {});
 
 /// Saves or deletes records of one zone; answers each record or its error. In a public database it does so in the name of `of.author`.
 export async function modify(of, operations, zone, options) {
     const request = { ...inZone(zone, of.owner), operations };
     const user = of.database === "public" ? { user: of.author } : {};
-    return JSON.parse((await api.post("records/modify", { ...place(of), ...user, request: JSON.stringify(request) }, options)).answer).records;
+    const { answer } = await api.post("records/modify", { ...place(of), ...user, request: JSON.stringify(request) }, options);
+    return JSON.parse(answer).records.map((one) => ({ zoneID: zoneID(zone, of.owner), ...one }));
 }
 
 /// The answer with the bytes of a file of a record; `at` is `{ zone, record, field, index }`.
