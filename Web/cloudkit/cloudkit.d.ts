@@ -1,0 +1,408 @@
+/** Types of CloudKit JS as Nacre serves it. `CloudKit` is also the global of a page that loads the classic script. */
+
+export as namespace CloudKit;
+
+declare const CloudKit: typeof import("./cloudkit") & { logToConsole: boolean };
+export default CloudKit;
+
+// Configuration
+
+export interface Configuration {
+    containers: ContainerConfig[];
+    services?: Partial<Services>;
+    /** The server, such as `https://cloud.example`. Without it: the server that the script came from, or CLOUDKIT_SERVER_URL of the environment. */
+    serverURL?: string;
+    locale?: string;
+}
+
+export interface ContainerConfig {
+    containerIdentifier: string;
+    environment: Environment;
+    apnsEnvironment?: Environment;
+    /** One of this and `serverToServerKeyAuth`. */
+    apiTokenAuth?: APITokenAuth;
+    serverToServerKeyAuth?: ServerToServerKeyAuth;
+}
+
+export interface APITokenAuth {
+    apiToken: string;
+    /** Whether the session outlives the tab. */
+    persist?: boolean;
+    signInButton?: ButtonOptions | null;
+    signOutButton?: ButtonOptions | null;
+}
+
+export interface ButtonOptions {
+    /** The `id` of the element that the button is put into. */
+    id?: string;
+    theme?: string;
+}
+
+/** A key of a server, for the public database. It has one of `privateKeyFile` and `privateKey`. */
+export interface ServerToServerKeyAuth {
+    keyID: string;
+    privateKeyFile?: string;
+    /** The key itself, in PEM. */
+    privateKey?: string;
+    privateKeyPassPhrase?: string;
+}
+
+export interface Services {
+    fetch: (resource: string, options?: any) => Promise<any>;
+    Promise: PromiseConstructor;
+    logger: Partial<Record<"info" | "log" | "warn" | "error", (...values: any[]) => void>>;
+    authTokenStore: AuthTokenStore;
+    /** Milliseconds since 1970. */
+    now: () => number;
+    /** Waits before a file is sent on. */
+    pause: (milliseconds: number) => Promise<void>;
+}
+
+export interface AuthTokenStore {
+    /** Keeps the token of a session; null when it has ended. */
+    putToken(containerIdentifier: string, token: string | null): unknown;
+    getToken(containerIdentifier: string): string | null | undefined | Promise<string | null | undefined>;
+}
+
+export function configure(configuration: Configuration): typeof CloudKit;
+export function getDefaultContainer(): Container;
+export function getContainer(containerIdentifier: string): Container | undefined;
+export function getAllContainers(): Container[];
+
+// Constants
+
+export const VERSION: string;
+export const BUILD_VERSION: string;
+export const WS_API_VERSION: number;
+export const CLOUDKIT_LOADED: "cloudkitloaded";
+export const DEVELOPMENT_ENVIRONMENT: "development";
+export const PRODUCTION_ENVIRONMENT: "production";
+export type Environment = "development" | "production";
+
+type Named<T extends string> = { readonly [name in T]: name };
+
+export type DatabaseScope = "PUBLIC" | "PRIVATE" | "SHARED";
+export const DatabaseScope: Named<DatabaseScope>;
+export type Comparator =
+    | "EQUALS" | "NOT_EQUALS" | "LESS_THAN" | "LESS_THAN_OR_EQUALS" | "GREATER_THAN" | "GREATER_THAN_OR_EQUALS" | "NEAR"
+    | "CONTAINS_ALL_TOKENS" | "CONTAINS_ANY_TOKENS" | "IN" | "NOT_IN" | "LIST_CONTAINS" | "NOT_LIST_CONTAINS" | "LIST_CONTAINS_ANY"
+    | "NOT_LIST_CONTAINS_ANY" | "LIST_CONTAINS_ALL" | "NOT_LIST_CONTAINS_ALL" | "BEGINS_WITH" | "NOT_BEGINS_WITH"
+    | "LIST_MEMBER_BEGINS_WITH" | "NOT_LIST_MEMBER_BEGINS_WITH";
+export const QueryFilterComparator: Named<Comparator>;
+export type ReferenceAction = "NONE" | "DELETE_SELF" | "VALIDATE";
+export const ReferenceAction: Named<ReferenceAction>;
+export const ShareParticipantAcceptanceStatus: Named<"ACCEPTED" | "PENDING" | "UNKNOWN">;
+export type Permission = "NONE" | "READ_ONLY" | "READ_WRITE" | "UNKNOWN";
+export const ShareParticipantPermission: Named<Permission>;
+export const ShareParticipantType: Named<"OWNER" | "PRIVATE_USER" | "PUBLIC_USER" | "UNKNOWN">;
+export const ShareRecordType: {
+    readonly NAME: "cloudkit.share"; readonly TITLE_FIELD_NAME: "cloudkit.title"; readonly TYPE_FIELD_NAME: "cloudkit.type";
+    readonly THUMBNAIL_IMAGE_DATA_FIELD_NAME: "cloudkit.thumbnailImageData";
+};
+export const SubscriptionType: { readonly QUERY: "query"; readonly RECORD_ZONE: "zone"; readonly DATABASE: "database" };
+export const AppleIDButtonTheme: {
+    readonly MEDIUM: "medium"; readonly BLACK: "black"; readonly WHITE: "white"; readonly WHITE_WITH_OUTLINE: "white-with-outline";
+};
+
+// Values
+
+export interface ZoneID { zoneName: string; ownerRecordName?: string; zoneType?: string }
+
+export interface Location {
+    latitude: number; longitude: number; horizontalAccuracy?: number; verticalAccuracy?: number; altitude?: number; speed?: number; course?: number;
+    /** Milliseconds since 1970. */
+    timestamp?: number;
+}
+
+export interface Reference { recordName: string; action?: ReferenceAction; zoneID?: ZoneID }
+
+export interface Asset {
+    fileChecksum: string; size: number; receipt?: string; wrappingKey?: string; referenceChecksum?: string;
+    /** Any file name may stand for `${f}`. */
+    downloadURL?: string;
+}
+
+/** What a request takes as a value. A date is sent in milliseconds, bytes in base64; a file is sent first. */
+export type Value = string | number | boolean | Date | ArrayBuffer | ArrayBufferView | Location | Reference | Asset | Blob | null;
+export interface Field { value: any; type?: string; isEncrypted?: boolean }
+export type FieldToSave = { value: Value | Value[]; type?: string; isEncrypted?: boolean } | Value | Value[];
+
+export interface Stamp { timestamp: number; userRecordName: string; deviceID?: string }
+
+export interface RecordToSave {
+    recordType?: string;
+    recordName?: string;
+    recordChangeTag?: string;
+    fields?: { [name: string]: FieldToSave | undefined };
+    zoneID?: ZoneID;
+    parent?: { recordName: string };
+    createShortGUID?: boolean;
+    forRecord?: { recordName: string; recordChangeTag?: string };
+    publicPermission?: Permission;
+    participants?: ParticipantToSave[];
+    [member: string]: any;
+}
+
+export interface RecordReceived {
+    recordName: string;
+    recordType: string;
+    recordChangeTag: string;
+    fields: { [name: string]: Field };
+    created: Stamp;
+    modified: Stamp;
+    deleted: boolean;
+    zoneID?: ZoneID;
+    parent?: { recordName: string };
+    share?: { recordName: string; zoneID?: ZoneID };
+    shortGUID?: string;
+    /** Of a share. */
+    publicPermission?: Permission;
+    participants?: Participant[];
+    owner?: Participant;
+    currentUserParticipant?: Participant;
+    [member: string]: any;
+}
+
+export interface NameComponents { givenName?: string; familyName?: string; [part: string]: any }
+export interface UserLookupInfo { emailAddress?: string; phoneNumber?: string; userRecordName?: string }
+export interface UserIdentity { userRecordName?: string; nameComponents?: NameComponents; lookupInfo?: UserLookupInfo }
+export interface ParticipantToSave { userIdentity?: UserIdentity; permission?: Permission; type?: string; acceptanceStatus?: string; [member: string]: any }
+export interface Participant extends ParticipantToSave { participantId: string; userIdentity: UserIdentity }
+
+export interface Filter { fieldName?: string; systemFieldName?: string; comparator: Comparator; fieldValue: FieldToSave; distance?: number }
+export interface SortDescriptor { fieldName?: string; systemFieldName?: string; ascending?: boolean; relativeLocation?: Location | { value: Location } }
+export interface Query { recordType: string; filterBy?: Filter | Filter[]; sortBy?: SortDescriptor | SortDescriptor[] }
+
+export interface RecordZone { zoneID: ZoneID; syncToken?: string; atomic?: boolean; deleted?: boolean }
+
+export interface NotificationInfo {
+    alertBody?: string; alertLocalizationKey?: string; alertLocalizationArgs?: string[]; alertActionLocalizationKey?: string; alertLaunchImage?: string;
+    soundName?: string; shouldBadge?: boolean; shouldSendContentAvailable?: boolean; additionalFields?: string[]; category?: string;
+}
+export interface Subscription {
+    subscriptionID: string; subscriptionType: "query" | "zone" | "database"; query?: Query; zoneID?: ZoneID; zoneWide?: boolean;
+    firesOn?: ("create" | "update" | "delete")[]; firesOnce?: boolean; notificationInfo?: NotificationInfo;
+}
+export type SubscriptionToSave = Omit<Subscription, "subscriptionID" | "zoneID"> & { subscriptionID?: string; zoneID?: ZoneID | string };
+
+export interface RecordInfo {
+    shortGUID: { value: string }; containerIdentifier: string; environment: Environment; databaseScope: DatabaseScope; zoneID: ZoneID;
+    rootRecordName?: string; rootRecord?: RecordReceived; share: RecordReceived; ownerIdentity: UserIdentity; participantPermission: Permission;
+    participantStatus: string; participantType: string; webpageURL?: string;
+    potentialMatchList?: { participantId: string; contactInformation: UserLookupInfo }[];
+}
+
+export function toRecordReference(record: string | { recordName?: string; zoneID?: ZoneID }, action?: ReferenceAction): Reference;
+
+// Options
+
+export interface Cancelling {
+    /** Ends the request; its promise rejects with the signal's reason. */
+    signal?: AbortSignal;
+}
+export interface InZone extends Cancelling { zoneID?: ZoneID | string }
+export interface Reading extends InZone {
+    desiredKeys?: string[];
+    /** Numbers of answers as texts: those beyond 2^53 are exact then. */
+    numbersAsStrings?: boolean;
+}
+export interface UploadProgress { recordName: string; fieldName: string; file: Blob; /** Bytes. */ loaded: number; /** Bytes. */ total: number }
+export interface Saving extends Reading {
+    /** Whether all of the request's changes are made or none; in custom zones. */
+    atomic?: boolean;
+    onProgress?: (progress: UploadProgress) => void;
+}
+export interface Querying extends Reading { zoneWide?: boolean; resultsLimit?: number; continuationMarker?: string }
+export interface DatabaseChangesOptions extends Cancelling { syncToken?: string; resultsLimit?: number }
+export interface RecordZoneChangesOptions extends Cancelling {
+    zoneID: ZoneID | string; syncToken?: string; desiredKeys?: string[]; desiredRecordTypes?: string[]; resultsLimit?: number; numbersAsStrings?: boolean;
+}
+
+type OneOrMany<T> = T | T[];
+type RecordOrName = string | { recordName?: string; [member: string]: any };
+type ZoneOrName = string | ZoneID | { zoneID: ZoneID };
+type SubscriptionOrID = string | { subscriptionID?: string; [member: string]: any };
+export type ShortGUID = string | { value: string; shouldFetchRootRecord?: boolean; rootRecordDesiredKeys?: string[] };
+
+// Classes
+
+export class Container {
+    private constructor();
+    readonly containerIdentifier: string;
+    readonly environment: Environment;
+    readonly apnsEnvironment: Environment;
+    readonly publicCloudDatabase: Database;
+    readonly privateCloudDatabase: Database;
+    readonly sharedCloudDatabase: Database;
+    getDatabaseWithDatabaseScope(scope: DatabaseScope): Database;
+    getConfig(): Readonly<ContainerConfig>;
+    toString(): string;
+
+    setUpAuth(): Promise<UserIdentity | null>;
+    whenUserSignsIn(): Promise<UserIdentity>;
+    whenUserSignsOut(): Promise<undefined>;
+    /** Begins a session with a web auth token that the app has from elsewhere. */
+    signIn(webAuthToken: string, options?: Cancelling): Promise<UserIdentity>;
+    /** Ends the session, here and on the server. */
+    signOut(options?: Cancelling): Promise<void>;
+
+    fetchCurrentUserIdentity(options?: Cancelling): Promise<UserIdentity>;
+    discoverAllUserIdentities(options?: Cancelling): Promise<UserIdentitiesResponse>;
+    discoverUserIdentities(lookupInfos: OneOrMany<UserLookupInfo>, options?: Cancelling): Promise<UserIdentitiesResponse>;
+    discoverUserIdentityWithEmailAddress(emailAddresses: OneOrMany<string>, options?: Cancelling): Promise<UserIdentitiesResponse>;
+    discoverUserIdentityWithPhoneNumber(phoneNumbers: OneOrMany<string>, options?: Cancelling): Promise<UserIdentitiesResponse>;
+    discoverUserIdentityWithUserRecordName(userRecordNames: OneOrMany<string>, options?: Cancelling): Promise<UserIdentitiesResponse>;
+
+    fetchRecordInfos(shortGUIDs: OneOrMany<ShortGUID>, options?: Cancelling): Promise<RecordInfosResponse>;
+    acceptShares(shortGUIDs: OneOrMany<ShortGUID>, options?: Cancelling): Promise<RecordInfosResponse>;
+    /** Asks the owners of shares for access. */
+    requestShareAccess(shortGUIDs: OneOrMany<ShortGUID>, options?: Cancelling): Promise<RecordInfosResponse>;
+}
+
+export class Database {
+    private constructor();
+    readonly containerIdentifier: string;
+    readonly databaseScope: DatabaseScope;
+    toString(): string;
+
+    saveRecords(records: OneOrMany<RecordToSave>, options?: Saving): Promise<RecordsResponse>;
+    fetchRecords(records: OneOrMany<RecordOrName>, options?: Reading): Promise<RecordsResponse>;
+    deleteRecords(records: OneOrMany<RecordOrName>, options?: Saving): Promise<RecordsResponse>;
+    newRecordsBatch(options?: Saving): RecordsBatchBuilder;
+    performQuery(query: Query | QueryResponse, options?: Querying): Promise<QueryResponse>;
+    queryPages(query: Query, options?: Querying): AsyncGenerator<QueryResponse, void, undefined>;
+    queryRecords(query: Query, options?: Querying): AsyncGenerator<RecordReceived, void, undefined>;
+
+    saveRecordZones(zones: OneOrMany<ZoneOrName>, options?: Cancelling): Promise<RecordZonesResponse>;
+    fetchRecordZones(zones: OneOrMany<ZoneOrName>, options?: Cancelling): Promise<RecordZonesResponse>;
+    fetchAllRecordZones(options?: Cancelling): Promise<RecordZonesResponse>;
+    deleteRecordZones(zones: OneOrMany<ZoneOrName>, options?: Cancelling): Promise<RecordZonesResponse>;
+
+    fetchDatabaseChanges(options?: DatabaseChangesOptions): Promise<DatabaseChangesResponse>;
+    fetchRecordZoneChanges(options: OneOrMany<RecordZoneChangesOptions>, more?: Cancelling): Promise<RecordZoneChangesResponse>;
+    databaseChanges(options?: DatabaseChangesOptions): AsyncGenerator<DatabaseChangesResponse, void, undefined>;
+    recordZoneChanges(options: RecordZoneChangesOptions): AsyncGenerator<RecordZoneChanges, void, undefined>;
+
+    saveSubscriptions(subscriptions: OneOrMany<SubscriptionToSave>, options?: Cancelling): Promise<SubscriptionsResponse>;
+    fetchSubscriptions(subscriptions: OneOrMany<SubscriptionOrID>, options?: Cancelling): Promise<SubscriptionsResponse>;
+    fetchAllSubscriptions(options?: Cancelling): Promise<SubscriptionsResponse>;
+    deleteSubscriptions(subscriptions: OneOrMany<SubscriptionOrID>, options?: Cancelling): Promise<SubscriptionsResponse>;
+}
+
+export class RecordsBatchBuilder {
+    private constructor();
+    create(records: OneOrMany<RecordToSave>, options?: BatchOptions): this;
+    createOrUpdate(records: OneOrMany<RecordToSave>, options?: BatchOptions): this;
+    update(records: OneOrMany<RecordToSave>, options?: BatchOptions): this;
+    forceUpdate(records: OneOrMany<RecordToSave>, options?: BatchOptions): this;
+    replace(records: OneOrMany<RecordToSave>, options?: BatchOptions): this;
+    forceReplace(records: OneOrMany<RecordToSave>, options?: BatchOptions): this;
+    delete(records: OneOrMany<RecordOrName>): this;
+    forceDelete(records: OneOrMany<RecordOrName>): this;
+    commit(): Promise<RecordsResponse>;
+}
+export interface BatchOptions { desiredKeys?: string[]; desiredKey?: string[] }
+
+// Responses
+
+export class Response {
+    readonly isResponse: true;
+    readonly hasErrors: boolean;
+    readonly errors: CKError[];
+}
+export class RecordsResponse extends Response {
+    readonly isRecordsResponse: true;
+    readonly records: RecordReceived[];
+    readonly numbersAsStrings: boolean;
+}
+export class QueryResponse extends RecordsResponse {
+    readonly isQueryResponse: true;
+    readonly query: Query;
+    readonly zoneID?: ZoneID;
+    readonly zoneWide?: boolean;
+    readonly resultsLimit?: number;
+    readonly desiredKeys?: string[];
+    readonly continuationMarker?: string;
+    readonly moreComing: boolean;
+}
+export class RecordZonesResponse extends Response {
+    readonly isRecordZonesResponse: true;
+    readonly zones: RecordZone[];
+}
+export class SubscriptionsResponse extends Response {
+    readonly isSubscriptionsResponse: true;
+    readonly subscriptions: Subscription[];
+}
+export class UserIdentitiesResponse extends Response {
+    readonly isUserIdentitiesResponse: true;
+    readonly users: UserIdentity[];
+}
+export class RecordInfosResponse extends Response {
+    readonly isRecordInfosResponse: true;
+    readonly results: RecordInfo[];
+}
+export class DatabaseChangesResponse extends Response {
+    readonly isDatabaseChangesResponse: true;
+    readonly zones: RecordZone[];
+    readonly syncToken: string;
+    readonly moreComing: boolean;
+    readonly resultsLimit?: number;
+}
+export interface RecordZoneChanges {
+    readonly zoneID: ZoneID;
+    readonly records: RecordReceived[];
+    readonly errors: CKError[];
+    readonly syncToken: string;
+    readonly moreComing: boolean;
+    readonly desiredKeys?: string[];
+    readonly desiredRecordTypes?: string[];
+    readonly resultsLimit?: number;
+    readonly numbersAsStrings?: boolean;
+}
+export class RecordZoneChangesResponse extends Response {
+    readonly isRecordZoneChangesResponse: true;
+    readonly zones: RecordZoneChanges[];
+}
+
+// Errors
+
+export type ServerErrorCode =
+    | "ACCESS_DENIED" | "ATOMIC_ERROR" | "AUTHENTICATION_FAILED" | "AUTHENTICATION_REQUIRED" | "BAD_REQUEST" | "CONFLICT" | "EXISTS" | "INTERNAL_ERROR"
+    | "NOT_FOUND" | "QUOTA_EXCEEDED" | "THROTTLED" | "TRY_AGAIN_LATER" | "UNIQUE_FIELD_ERROR" | "VALIDATING_REFERENCE_ERROR" | "ZONE_NOT_FOUND";
+export type LocalErrorCode =
+    | "AUTH_PERSIST_ERROR" | "CONFIGURATION_ERROR" | "INVALID_ARGUMENTS" | "NETWORK_ERROR" | "SERVICE_UNAVAILABLE" | "SHARE_UI_TIMEOUT"
+    | "SIGN_IN_FAILED" | "UNEXPECTED_SERVER_RESPONSE" | "UNKNOWN_ERROR";
+export type ErrorCode = ServerErrorCode | LocalErrorCode;
+
+export interface CKErrorFields {
+    ckErrorCode: string;
+    reason?: string;
+    serverErrorCode?: string;
+    extensionErrorCode?: string;
+    uuid?: string;
+    recordName?: string;
+    subscriptionID?: string;
+    zoneID?: ZoneID;
+    shortGUID?: string;
+    redirectURL?: string;
+    /** Seconds. */
+    retryAfter?: number;
+    /** The record that stood against a save: of CONFLICT. */
+    serverRecord?: RecordReceived;
+    /** A line on what to do. */
+    remedy?: string;
+}
+
+interface CKErrorConstructor extends Named<ErrorCode> {
+    new (fields: Partial<CKErrorFields> & { ckErrorCode: string }, cause?: unknown): CKError;
+    readonly prototype: CKError;
+}
+export interface CKError extends Error, CKErrorFields {
+    readonly isError: true;
+    readonly isCKError: true;
+    readonly isServerError: boolean;
+    readonly isServerExtensionError: boolean;
+    toJSON(): CKErrorFields;
+    toString(): string;
+}
+export const CKError: CKErrorConstructor;

@@ -1,0 +1,212 @@
+/** A container: its databases, its users and the shares that they are given. */
+
+import { DatabaseScope } from "./constants.js";
+import { Database } from "./database.js";
+import { invalid } from "./error.js";
+import { RecordInfosResponse, UserIdentitiesResponse } from "./responses.js";
+import { SignIn } from "./signin.js";
+import { optionsOf } from "./transport.js";
+import { list, shortGUIDOf } from "./values.js";
+
+/** @typedef {import("../cloudkit").UserIdentity} UserIdentity */
+
+export class Container {
+    #transport;
+    #signIn;
+
+    /** @param {import("./transport.js").Transport} transport */
+    constructor(transport) {
+        this.#transport = transport;
+        this.#signIn = new SignIn(transport, () => this.#caller({}));
+        const { containerIdentifier, environment, apnsEnvironment } = transport.config;
+        this.containerIdentifier = containerIdentifier;
+        this.environment = environment;
+        this.apnsEnvironment = apnsEnvironment ?? environment;
+        this.publicCloudDatabase = new Database(transport, "PUBLIC");
+        this.privateCloudDatabase = new Database(transport, "PRIVATE");
+        this.sharedCloudDatabase = new Database(transport, "SHARED");
+    }
+
+    /** @param {"PUBLIC" | "PRIVATE" | "SHARED"} scope */
+    getDatabaseWithDatabaseScope(scope) {
+        switch (scope) {
+            case DatabaseScope.PUBLIC: return this.publicCloudDatabase;
+            case DatabaseScope.PRIVATE: return this.privateCloudDatabase;
+            case DatabaseScope.SHARED: return this.sharedCloudDatabase;
+            default: throw invalid("a scope is PUBLIC, PRIVATE or SHARED");
+        }
+    }
+
+    /** What the container was configured with. */
+    getConfig() {
+        return this.#transport.config;
+    }
+
+    toString() {
+        return `[object CloudKit.Container (${this.containerIdentifier}, ${this.environment})]`;
+    }
+
+    // Authentication
+
+    /** Looks whether a user is signed in, and shows the button to sign in or out where the page has a place for it. */
+    setUpAuth() {
+        return this.#promise(undefined, () => this.#signIn.setUp());
+    }
+
+    /** @returns {Promise<UserIdentity>} resolved once; call again for the next sign-in */
+    whenUserSignsIn() {
+        return this.#promise(undefined, () => this.#transport.session.signIns.next());
+    }
+
+    /** @returns {Promise<undefined>} resolved once; call again for the next sign-out */
+    whenUserSignsOut() {
+        return this.#promise(undefined, () => this.#transport.session.signOuts.next());
+    }
+
+    /**
+     * Begins a session with a web auth token that the app has from elsewhere.
+     * @param {string} token
+     * @param {any} [options]
+     */
+    signIn(token, options) {
+        return this.#promise(options, () => {
+            if (typeof token !== "string" || token === "") throw invalid("a web auth token is a text");
+            return this.#signIn.begin(token);
+        });
+    }
+
+    /**
+     * Ends the session, here and on the server.
+     * @param {any} [options]
+     */
+    signOut(options) {
+        return this.#promise(options, async ({ signal }) => {
+            await this.#transport.signOut({ signal });
+            this.#signIn.showSignedOut();
+        });
+    }
+
+    // Users
+
+    /** @param {any} [options] */
+    fetchCurrentUserIdentity(options) {
+        return this.#promise(options, (given) => this.#caller(given));
+    }
+
+    /** @param {any} [options] */
+    discoverAllUserIdentities(options) {
+        return this.#promise(options, async (given) => new UserIdentitiesResponse(await this.#ask("users/discover", undefined, given)));
+    }
+
+    /**
+     * @param {any} lookupInfos
+     * @param {any} [options]
+     */
+    discoverUserIdentities(lookupInfos, options) {
+        return this.#discover(lookupInfos, options, (info) => {
+            if (typeof info !== "object" || info === null) throw invalid("a lookup info is an object");
+            return info;
+        });
+    }
+
+    /**
+     * @param {any} emailAddresses one, or an array
+     * @param {any} [options]
+     */
+    discoverUserIdentityWithEmailAddress(emailAddresses, options) {
+        return this.#discover(emailAddresses, options, (emailAddress) => ({ emailAddress }));
+    }
+
+    /**
+     * @param {any} phoneNumbers one, or an array
+     * @param {any} [options]
+     */
+    discoverUserIdentityWithPhoneNumber(phoneNumbers, options) {
+        return this.#discover(phoneNumbers, options, (phoneNumber) => ({ phoneNumber }));
+    }
+
+    /**
+     * @param {any} userRecordNames one, or an array
+     * @param {any} [options]
+     */
+    discoverUserIdentityWithUserRecordName(userRecordNames, options) {
+        return this.#discover(userRecordNames, options, (userRecordName) => ({ userRecordName }));
+    }
+
+    /**
+     * @param {any} values
+     * @param {any} options
+     * @param {(value: any) => object} info
+     */
+    #discover(values, options, info) {
+        return this.#promise(options, async (given) => (
+            new UserIdentitiesResponse(await this.#ask("users/discover", { lookupInfos: list(values).map(info) }, given))));
+    }
+
+    // Shares
+
+    /**
+     * @param {any} shortGUIDs one, or an array
+     * @param {any} [options]
+     */
+    fetchRecordInfos(shortGUIDs, options) {
+        return this.#shares("records/resolve", shortGUIDs, options);
+    }
+
+    /**
+     * @param {any} shortGUIDs one, or an array
+     * @param {any} [options]
+     */
+    acceptShares(shortGUIDs, options) {
+        return this.#shares("records/accept", shortGUIDs, options);
+    }
+
+    /**
+     * Asks the owners of shares for access.
+     * @param {any} shortGUIDs one, or an array
+     * @param {any} [options]
+     */
+    requestShareAccess(shortGUIDs, options) {
+        return this.#shares("records/request-access", shortGUIDs, options);
+    }
+
+    /**
+     * @param {string} endpoint
+     * @param {any} shortGUIDs
+     * @param {any} options
+     */
+    #shares(endpoint, shortGUIDs, options) {
+        return this.#promise(options, async (given) => (
+            new RecordInfosResponse(await this.#ask(endpoint, { shortGUIDs: list(shortGUIDs).map(shortGUIDOf) }, given))));
+    }
+
+    // Requests
+
+    /**
+     * @param {any} options
+     * @returns {Promise<UserIdentity>}
+     */
+    async #caller(options) {
+        const answer = await this.#ask("users/caller", undefined, options);
+        return answer.users?.[0] ?? answer;
+    }
+
+    /**
+     * @param {string} endpoint
+     * @param {object | undefined} body
+     * @param {any} options
+     */
+    #ask(endpoint, body, { signal }) {
+        return this.#transport.ask(DatabaseScope.PUBLIC, endpoint, body, { signal });
+    }
+
+    /**
+     * @template T
+     * @param {any} options
+     * @param {(options: any) => Promise<T> | T} work
+     * @returns {Promise<T>}
+     */
+    #promise(options, work) {
+        return this.#transport.services.promise(async () => work(optionsOf(options)));
+    }
+}

@@ -1,0 +1,308 @@
+/** A database of a container. */
+
+import { RecordsBatchBuilder } from "./batch.js";
+import { invalid } from "./error.js";
+import { withFilesSent } from "./files.js";
+import {
+    DatabaseChangesResponse, QueryResponse, RecordsResponse, RecordZoneChangesResponse, RecordZonesResponse, SubscriptionsResponse,
+} from "./responses.js";
+import { optionsOf } from "./transport.js";
+import { encodedQuery, encodedRecord, list, namedRecordOf, recordOf, subscriptionIDOf, uuid, zoneIDIn, zoneIDOf } from "./values.js";
+
+/** Asks for what the Web Services API leaves out: the record that stands against a save, and remedies. */
+const nacre = { details: true };
+
+export class Database {
+    #transport;
+
+    /**
+     * @param {import("./transport.js").Transport} transport
+     * @param {"PUBLIC" | "PRIVATE" | "SHARED"} scope
+     */
+    constructor(transport, scope) {
+        this.#transport = transport;
+        this.containerIdentifier = transport.config.containerIdentifier;
+        this.databaseScope = scope;
+    }
+
+    toString() {
+        return `[object CloudKit.Database (${this.containerIdentifier}, ${this.databaseScope})]`;
+    }
+
+    // Records
+
+    /**
+     * Creates the records that have no change tag, and updates the others.
+     * @param {any} records
+     * @param {any} [options]
+     */
+    saveRecords(records, options) {
+        return this.#promise(options, () => this.newRecordsBatch(options).createOrUpdate(records).commit());
+    }
+
+    /**
+     * @param {any} records
+     * @param {any} [options]
+     */
+    fetchRecords(records, options) {
+        return this.#promise(options, async ({ desiredKeys, numbersAsStrings, ...rest }) => {
+            const wanted = list(records).map((record) => {
+                const { recordName, zoneID, desiredKeys: own } = namedRecordOf(record);
+                return { recordName, zoneID, desiredKeys: own };
+            });
+            const body = { zoneID: zoneIDIn(rest), records: wanted, desiredKeys, numbersAsStrings, nacre };
+            return new RecordsResponse(await this.#ask("records/lookup", body, rest), body);
+        });
+    }
+
+    /**
+     * Deletes records. One that is given with its change tag is deleted if it is still that version.
+     * @param {any} records
+     * @param {any} [options]
+     */
+    deleteRecords(records, options) {
+        return this.#promise(options, () => {
+            const batch = this.newRecordsBatch(options);
+            for (const record of list(records).map(recordOf)) {
+                if (record.recordChangeTag) batch.delete(record); else batch.forceDelete(record);
+            }
+            return batch.commit();
+        });
+    }
+
+    /** @param {any} [options] */
+    newRecordsBatch(options) {
+        const { atomic = false, desiredKeys, numbersAsStrings, signal, onProgress, ...rest } = optionsOf(options);
+        return new RecordsBatchBuilder((operations) => this.#promise(options, async () => {
+            const zoneID = zoneIDIn(rest);
+            const given = operations.map(({ record }) => record);
+            const sent = await withFilesSent(this.#transport, this.databaseScope, given, { zoneID, signal, onProgress });
+            const body = {
+                zoneID, atomic, desiredKeys, numbersAsStrings, nacre,
+                operations: operations.map((operation, index) => ({ ...operation, record: encodedRecord(sent[index]) })),
+            };
+            return new RecordsResponse(await this.#ask("records/modify", body, { signal }), body);
+        }));
+    }
+
+    /**
+     * A page of a query. A page that is given in place of the query is followed by the next one.
+     * @param {any} query
+     * @param {any} [options]
+     */
+    performQuery(query, options) {
+        return this.#promise(options, async (given) => {
+            if (query?.isQueryResponse && !query.moreComing) throw invalid("the query has no further page");
+            const names = ["zoneWide", "resultsLimit", "continuationMarker", "desiredKeys", "numbersAsStrings"];
+            const from = (/** @type {any} */ source) => ({ ...picked(source, names), zoneID: zoneIDIn(source) });
+            const body = query?.isQueryResponse ? { ...from(query), ...defined(from(given)), query: query.query } : { ...from(given), query };
+            return new QueryResponse(await this.#ask("records/query", { ...body, query: encodedQuery(body.query) }, given), body);
+        });
+    }
+
+    /**
+     * The pages of a query, one after the other.
+     * @param {any} query
+     * @param {any} [options]
+     */
+    async *queryPages(query, options) {
+        const { continuationMarker, ...rest } = optionsOf(options);
+        for (let page = await this.performQuery(query, options); ; page = await this.performQuery(page, rest)) {
+            yield page;
+            if (!page.moreComing) return;
+        }
+    }
+
+    /**
+     * The records of a query, page after page. An error of an item ends them.
+     * @param {any} query
+     * @param {any} [options]
+     */
+    async *queryRecords(query, options) {
+        for await (const page of this.queryPages(query, options)) {
+            yield* page.records;
+            if (page.hasErrors) throw page.errors[0];
+        }
+    }
+
+    // Zones
+
+    /**
+     * @param {any} zones
+     * @param {any} [options]
+     */
+    saveRecordZones(zones, options) {
+        return this.#modifyZones("create", zones, options);
+    }
+
+    /**
+     * @param {any} zones
+     * @param {any} [options]
+     */
+    deleteRecordZones(zones, options) {
+        return this.#modifyZones("delete", zones, options);
+    }
+
+    /**
+     * @param {any} zones
+     * @param {any} [options]
+     */
+    fetchRecordZones(zones, options) {
+        return this.#promise(options, async (given) => (
+            new RecordZonesResponse(await this.#ask("zones/lookup", { zones: list(zones).map(zoneIDOf) }, given))));
+    }
+
+    /** @param {any} [options] */
+    fetchAllRecordZones(options) {
+        return this.#promise(options, async (given) => new RecordZonesResponse(await this.#ask("zones/list", undefined, given)));
+    }
+
+    /**
+     * @param {string} operationType
+     * @param {any} zones
+     * @param {any} options
+     */
+    #modifyZones(operationType, zones, options) {
+        return this.#promise(options, async (given) => {
+            const operations = list(zones).map((zone) => ({ operationType, zone: { zoneID: zoneIDOf(zone) } }));
+            return new RecordZonesResponse(await this.#ask("zones/modify", { operations }, given));
+        });
+    }
+
+    // Changes
+
+    /**
+     * A page of the zones that have changed. A page that is given in place of options is followed by the next one.
+     * @param {any} [options]
+     */
+    fetchDatabaseChanges(options) {
+        return this.#promise(options, async (given) => {
+            const body = picked(given, ["syncToken", "resultsLimit"]);
+            return new DatabaseChangesResponse(await this.#ask("changes/database", body, given), body);
+        });
+    }
+
+    /**
+     * A page of the changes of zones. The zones of an answer ask for their next pages.
+     * @param {any} options of one zone, or an array
+     * @param {any} [more]
+     */
+    fetchRecordZoneChanges(options, more) {
+        return this.#promise(more, async (given) => {
+            const names = ["syncToken", "desiredKeys", "desiredRecordTypes", "resultsLimit", "numbersAsStrings"];
+            const zones = list(options).map((zone) => ({ zoneID: zoneIDOf(zone), ...picked(zone, names) }));
+            const signal = given.signal ?? list(options)[0]?.signal;
+            return new RecordZoneChangesResponse(await this.#ask("changes/zone", { zones }, { signal }), zones);
+        });
+    }
+
+    /**
+     * The pages of a database's changes; the last one has the token to keep.
+     * @param {any} [options]
+     */
+    async *databaseChanges(options) {
+        const { signal } = optionsOf(options);
+        for (let page = await this.fetchDatabaseChanges(options); ; page = await this.fetchDatabaseChanges({ ...page, signal })) {
+            yield page;
+            if (!page.moreComing) return;
+        }
+    }
+
+    /**
+     * The pages of one zone's changes; the last one has the token to keep.
+     * @param {any} options
+     */
+    async *recordZoneChanges(options) {
+        const { signal } = optionsOf(options);
+        for (let asked = options; ;) {
+            const { zones: [page], errors: [error] } = await this.fetchRecordZoneChanges(asked, { signal });
+            if (!page) throw error;
+            yield page;
+            if (!page.moreComing) return;
+            asked = page;
+        }
+    }
+
+    // Subscriptions
+
+    /**
+     * Saves subscriptions; one without an ID gets one.
+     * @param {any} subscriptions
+     * @param {any} [options]
+     */
+    saveSubscriptions(subscriptions, options) {
+        return this.#modifySubscriptions("create", list(subscriptions).map((subscription) => {
+            if (typeof subscription !== "object" || subscription === null) throw invalid("a subscription is an object");
+            const { query, zoneID } = subscription;
+            return {
+                ...subscription, subscriptionID: subscription.subscriptionID ?? uuid(), query: query && encodedQuery(query),
+                zoneID: zoneID && zoneIDOf(zoneID),
+            };
+        }), options);
+    }
+
+    /**
+     * @param {any} subscriptions subscriptions, or IDs
+     * @param {any} [options]
+     */
+    deleteSubscriptions(subscriptions, options) {
+        return this.#modifySubscriptions("delete", list(subscriptions).map(subscriptionIDOf), options);
+    }
+
+    /**
+     * @param {any} subscriptions subscriptions, or IDs
+     * @param {any} [options]
+     */
+    fetchSubscriptions(subscriptions, options) {
+        return this.#promise(options, async (given) => (
+            new SubscriptionsResponse(await this.#ask("subscriptions/lookup", { subscriptions: list(subscriptions).map(subscriptionIDOf) }, given))));
+    }
+
+    /** @param {any} [options] */
+    fetchAllSubscriptions(options) {
+        return this.#promise(options, async (given) => new SubscriptionsResponse(await this.#ask("subscriptions/list", undefined, given)));
+    }
+
+    /**
+     * @param {string} operationType
+     * @param {any[]} subscriptions
+     * @param {any} options
+     */
+    #modifySubscriptions(operationType, subscriptions, options) {
+        return this.#promise(options, async (given) => {
+            const operations = subscriptions.map((subscription) => ({ operationType, subscription }));
+            return new SubscriptionsResponse(await this.#ask("subscriptions/modify", { operations }, given));
+        });
+    }
+
+    // Requests
+
+    /**
+     * @param {string} endpoint
+     * @param {object | undefined} body
+     * @param {any} options
+     */
+    #ask(endpoint, body, { signal }) {
+        return this.#transport.ask(this.databaseScope, endpoint, body, { signal });
+    }
+
+    /**
+     * Arguments that are not valid reject the promise, as a refusal of the server does.
+     * @template T
+     * @param {any} options
+     * @param {(options: any) => Promise<T> | T} work
+     * @returns {Promise<T>}
+     */
+    #promise(options, work) {
+        return this.#transport.services.promise(async () => work(optionsOf(options)));
+    }
+}
+
+/**
+ * @param {any} source
+ * @param {string[]} names
+ */
+const picked = (source, names) => Object.fromEntries(names.map((name) => [name, source[name]]));
+
+/** @param {any} source */
+const defined = (source) => Object.fromEntries(Object.entries(source).filter(([, value]) => value !== undefined));

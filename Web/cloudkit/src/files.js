@@ -1,0 +1,230 @@
+/** Files: blobs in fields are sent first, and their places are taken by what the server answers for them. */
+
+import { invalid, localError } from "./error.js";
+import { base64, isFile, uuid, wrapped } from "./values.js";
+
+/** Bytes from which on a file is sent in parts; the server takes no smaller ones. */
+const bytesInParts = 1 << 19;
+/** Bytes of a chunk, the most that the server takes. */
+const chunkBytes = 1 << 20;
+/** Chunks of a part of a large file, and bytes from which on a file is large. */
+const chunksOfPart = 4;
+const bytesOfLarge = 1 << 24;
+/** Files of one request, and files that are sent at once. */
+const tokensMax = 200;
+const filesAtOnce = 4;
+/** How often in a row the sending of a file may fail without progress, and the codes of failures that may pass. */
+const failuresMax = 3;
+const passing = ["NETWORK_ERROR", "NOT_FOUND", "CONFLICT"];
+
+/**
+ * @typedef {{ record: any, recordName: string, fieldName: string, place: number | undefined, blob: Blob, asset?: any }} Item
+ * @typedef {import("./transport.js").Transport} Transport
+ * @typedef {{ signal?: AbortSignal, onProgress?: (progress: import("../cloudkit").UploadProgress) => void, zoneID?: any }} UploadOptions
+ */
+
+/**
+ * Sends the files of records.
+ * @param {Transport} transport
+ * @param {string} database its scope
+ * @param {any[]} records
+ * @param {UploadOptions} options
+ * @returns {Promise<any[]>} the records with an asset in the place of each file. A record without a name has one then.
+ */
+export async function withFilesSent(transport, database, records, options) {
+    const sent = records.map((record) => (filesOf(record).length > 0 ? copied(record) : record));
+    const items = sent.flatMap(filesOf);
+    if (items.length === 0) return records;
+    const uploads = new Uploads(transport, database, options);
+    await uploads.send(items);
+    for (const { record, fieldName, place, asset } of items) {
+        const field = record.fields[fieldName];
+        if (place === undefined) field.value = asset; else field.value[place] = asset;
+        field.type ??= place === undefined ? "ASSETID" : "ASSETID_LIST";
+    }
+    return sent;
+}
+
+/**
+ * A record whose fields with files may be changed.
+ * @param {any} record
+ */
+function copied(record) {
+    if (typeof record.recordType !== "string") throw invalid("a record with a file has a recordType");
+    const fields = Object.entries(record.fields).map(([name, given]) => {
+        const field = wrapped(given);
+        return [name, { ...field, value: Array.isArray(field.value) ? [...field.value] : field.value }];
+    });
+    return { ...record, recordName: record.recordName ?? uuid(), fields: Object.fromEntries(fields) };
+}
+
+/**
+ * @param {any} record
+ * @returns {Item[]}
+ */
+function filesOf(record) {
+    return Object.entries(record.fields ?? {}).flatMap(([fieldName, given]) => {
+        const { value } = wrapped(given);
+        /** @type {(blob: any, place?: number) => Item} */
+        const item = (blob, place) => ({ record, recordName: record.recordName, fieldName, place, blob });
+        if (isFile(value)) return [item(value)];
+        return Array.isArray(value) ? value.map(item).filter(({ blob }) => isFile(blob)) : [];
+    });
+}
+
+class Uploads {
+    #transport;
+    #database;
+    #options;
+
+    /**
+     * @param {Transport} transport
+     * @param {string} database
+     * @param {UploadOptions} options
+     */
+    constructor(transport, database, options) {
+        this.#transport = transport;
+        this.#database = database;
+        this.#options = options;
+    }
+
+    /**
+     * Sends all files, and gives each item its asset.
+     * @param {Item[]} items
+     */
+    async send(items) {
+        // Digests need a page with HTTPS.
+        const inParts = (/** @type {Item} */ item) => item.blob.size >= bytesInParts && globalThis.crypto?.subtle !== undefined;
+        const whole = items.filter((item) => !inParts(item));
+        const urls = new Map();
+        for (let start = 0; start < whole.length; start += tokensMax) {
+            const asked = whole.slice(start, start + tokensMax);
+            const tokens = await this.#tokens(asked.map((item) => this.#token(item)));
+            asked.forEach((item, index) => urls.set(item, tokens[index].url));
+        }
+        const waiting = [...items];
+        const work = async () => {
+            for (let item = waiting.shift(); item; item = waiting.shift()) {
+                try {
+                    item.asset = urls.has(item) ? await this.#sendWhole(item, urls.get(item)) : await this.#sendParts(item);
+                } catch (error) {
+                    waiting.length = 0;
+                    throw error;
+                }
+            }
+        };
+        await Promise.all(Array.from({ length: Math.min(filesAtOnce, items.length) }, work));
+    }
+
+    /** @param {Item} item */
+    #token({ record, recordName, fieldName }) {
+        return { recordName, recordType: record.recordType, fieldName };
+    }
+
+    /**
+     * @param {any[]} tokens
+     * @returns {Promise<any[]>}
+     */
+    async #tokens(tokens) {
+        const { zoneID, signal } = this.#options;
+        const answer = await this.#transport.ask(this.#database, "assets/upload", { zoneID, tokens }, { signal });
+        if (answer.tokens?.length !== tokens.length) throw localError("UNEXPECTED_SERVER_RESPONSE", "the server gave no place for a file");
+        return answer.tokens;
+    }
+
+    /**
+     * @param {Item} item
+     * @param {number} loaded
+     */
+    #tell({ recordName, fieldName, blob }, loaded) {
+        this.#options.onProgress?.({ recordName, fieldName, file: blob, loaded, total: blob.size });
+    }
+
+    /**
+     * @param {Item} item
+     * @param {string} url
+     */
+    async #sendWhole(item, url) {
+        const { signal } = this.#options;
+        this.#tell(item, 0);
+        const answer = await this.#transport.send(url, { method: "POST", body: item.blob, signal });
+        const asset = (await this.#transport.read(answer)).singleFile;
+        this.#tell(item, item.blob.size);
+        return asset;
+    }
+
+    /**
+     * Announces the chunks of a file and sends those that the server lacks. After a broken connection the announcement
+     * tells how much has come; so it does when the server has forgotten the file, or has another part of it.
+     * @param {Item} item
+     */
+    async #sendParts(item) {
+        const chunks = await digests(item.blob);
+        let [reached, failures] = [0, 0];
+        for (;;) {
+            try {
+                const awaited = await this.#announce(item, chunks);
+                if (!awaited.body) return await this.#sendWhole(item, awaited.url);
+                return await this.#sendRest(item, awaited, (loaded) => {
+                    if (loaded > reached) [reached, failures] = [loaded, 0];
+                });
+            } catch (error) {
+                failures += 1;
+                if (!passing.includes(/** @type {any} */ (error)?.ckErrorCode) || failures > failuresMax) throw error;
+                await this.#transport.services.pause(500 * 2 ** failures);
+                this.#options.signal?.throwIfAborted();
+            }
+        }
+    }
+
+    /**
+     * @param {Item} item
+     * @param {any[]} chunks
+     */
+    async #announce(item, chunks) {
+        const [{ url, nacre }] = await this.#tokens([{ ...this.#token(item), nacre: { chunks } }]);
+        if (!nacre) return { url, offset: 0 };
+        const pieces = nacre.missing.map((/** @type {number} */ index) => item.blob.slice(index * chunkBytes, (index + 1) * chunkBytes));
+        return { url, body: new Blob(pieces), offset: nacre.offset };
+    }
+
+    /**
+     * Sends parts until the last.
+     * @param {Item} item
+     * @param {{ body: Blob, url: string, offset: number }} awaited
+     * @param {(loaded: number) => void} reach called with the bytes that need not be sent any more
+     * @returns {Promise<any>} the asset
+     */
+    async #sendRest(item, { body, url, offset: first }, reach) {
+        const known = item.blob.size - body.size;
+        const partBytes = item.blob.size > bytesOfLarge ? chunksOfPart * chunkBytes : chunkBytes;
+        for (let offset = first; ; offset += partBytes) {
+            reach(known + offset);
+            this.#tell(item, known + offset);
+            const end = Math.min(offset + partBytes, body.size);
+            const isLast = end === body.size;
+            const answer = await this.#transport.send(url, {
+                method: "PATCH", body: body.slice(offset, end), signal: this.#options.signal,
+                headers: { "Upload-Offset": String(offset), "Upload-Complete": isLast ? "?1" : "?0" },
+            });
+            if (isLast || !answer.ok) {
+                const asset = (await this.#transport.read(answer)).singleFile;
+                this.#tell(item, item.blob.size);
+                return asset;
+            }
+        }
+    }
+}
+
+/**
+ * The announcement of a file: size and digest of each chunk. One chunk is in memory at a time.
+ * @param {Blob} blob
+ */
+async function digests(blob) {
+    const chunks = [];
+    for (let start = 0; start < blob.size; start += chunkBytes) {
+        const bytes = await blob.slice(start, start + chunkBytes).arrayBuffer();
+        chunks.push({ size: bytes.byteLength, sha256: base64(await crypto.subtle.digest("SHA-256", bytes)) });
+    }
+    return chunks;
+}

@@ -1,0 +1,212 @@
+/** Signing in and out on a page: its buttons, and the server's page in a popup or in the window itself. */
+
+import { CKError, localError } from "./error.js";
+import { uuid } from "./values.js";
+
+/** @typedef {import("../cloudkit").UserIdentity} UserIdentity */
+
+const popupFeatures = "popup,width=480,height=700";
+
+export class SignIn {
+    #transport;
+    #caller;
+    /** @type {UserIdentity | null} who is shown as signed in */
+    #user = null;
+    /** @type {string | undefined} the server's page */
+    #page;
+    /** @type {Window | null} */
+    #popup = null;
+    #isListening = false;
+    /** @type {AbortController | undefined} of what the buttons do */
+    #buttons;
+
+    /**
+     * @param {import("./transport.js").Transport} transport
+     * @param {() => Promise<UserIdentity>} caller asks who is signed in
+     */
+    constructor(transport, caller) {
+        this.#transport = transport;
+        this.#caller = caller;
+    }
+
+    /** @returns {Promise<UserIdentity | null>} */
+    async setUp() {
+        await this.#takeReturn();
+        try {
+            this.#user = await this.#caller();
+        } catch (error) {
+            if (!(error instanceof CKError) || error.ckErrorCode !== "AUTHENTICATION_REQUIRED") throw error;
+            this.#page = error.redirectURL;
+            this.#user = null;
+        }
+        this.#listen();
+        this.#show();
+        return this.#user;
+    }
+
+    /**
+     * Begins a session with a token, and tells those who wait for it.
+     * @param {string} token
+     * @returns {Promise<UserIdentity>}
+     */
+    async begin(token) {
+        const { session } = this.#transport;
+        try {
+            await session.begin(token);
+            this.#user = await this.#caller();
+        } catch (error) {
+            session.signIns.reject(error);
+            throw error;
+        }
+        this.#show();
+        session.signIns.resolve(this.#user);
+        return this.#user;
+    }
+
+    showSignedOut() {
+        this.#user = null;
+        this.#show();
+    }
+
+    // Buttons
+
+    /** Shows the button that fits, in the element that is there for it, and takes away the other. */
+    #show() {
+        const { document } = globalThis;
+        const { apiTokenAuth } = this.#transport.config;
+        if (!document || !apiTokenAuth) return;
+        this.#buttons?.abort();
+        this.#buttons = new AbortController();
+        const isIn = this.#user !== null;
+        const { signInButton, signOutButton } = apiTokenAuth;
+        this.#place(signInButton, "sign-in", "Sign in", !isIn, () => this.#open());
+        this.#place(signOutButton, "sign-out", "Sign out", isIn, () => this.#leave());
+    }
+
+    /**
+     * @param {{ id?: string, theme?: string } | null | undefined} options
+     * @param {string} kind
+     * @param {string} text
+     * @param {boolean} isShown
+     * @param {() => void} action
+     */
+    #place(options, kind, text, isShown, action) {
+        const place = document.getElementById(options?.id ?? `apple-${kind}-button`);
+        if (!place) return;
+        place.replaceChildren();
+        if (!isShown) return;
+        const button = document.createElement("button");
+        button.type = "button";
+        button.className = `cloudkit-button cloudkit-${kind}-button`;
+        button.dataset.theme = options?.theme ?? "medium";
+        button.textContent = text;
+        button.addEventListener("click", action, { signal: this.#buttons?.signal });
+        place.append(button);
+    }
+
+    /** Opens the server's page: in a popup, or in the window itself where the browser allows none. */
+    #open() {
+        if (!this.#page) return;
+        const page = new URL(this.#page);
+        const state = uuid();
+        page.searchParams.set("state", state);
+        remember(this.#stateKey, state);
+        this.#popup = globalThis.open(page, "cloudkit-sign-in", popupFeatures);
+        if (this.#popup) this.#popup.focus(); else globalThis.location.assign(page);
+    }
+
+    async #leave() {
+        try {
+            await this.#transport.signOut();
+        } catch (error) {
+            this.#transport.services.log("warn", `The server did not hear of the sign-out: ${error}`);
+        }
+        await this.setUp();
+    }
+
+    // Tokens
+
+    get #stateKey() {
+        return `${this.#transport.session.storageKey}.state`;
+    }
+
+    /** Hears the popup, and of sign-ins and sign-outs in other tabs. */
+    #listen() {
+        if (this.#isListening || typeof globalThis.document === "undefined") return;
+        this.#isListening = true;
+        addEventListener("message", (event) => this.#hear(event));
+        addEventListener("storage", (event) => {
+            if (event.key !== this.#transport.session.storageKey || Boolean(event.newValue) === (this.#user !== null)) return;
+            const { signIns, signOuts } = this.#transport.session;
+            this.setUp().then((user) => { if (user) signIns.resolve(user); else signOuts.resolve(undefined); }, (error) => signIns.reject(error));
+        });
+    }
+
+    /**
+     * Takes the popup's message: from the server's page, or from the page of this app to which it led.
+     * @param {MessageEvent} event
+     */
+    #hear({ source, origin, data }) {
+        if (!this.#popup || source !== this.#popup || !this.#page) return;
+        if (origin !== new URL(this.#page).origin && origin !== globalThis.location.origin) return;
+        this.#take(data?.ckWebAuthToken ?? data?.ckSession, data?.errorMessage);
+    }
+
+    /**
+     * @param {unknown} token
+     * @param {unknown} errorMessage
+     */
+    #take(token, errorMessage) {
+        if (typeof token === "string" && token !== "") {
+            this.#popup = null;
+            this.begin(token).catch((error) => this.#transport.services.log("error", String(error)));
+        } else if (typeof errorMessage === "string") {
+            this.#popup = null;
+            this.#transport.session.signIns.reject(localError("SIGN_IN_FAILED", `the sign-in failed: ${errorMessage}`));
+        }
+    }
+
+    /**
+     * Takes the token out of the page's URL, if the server's page led here. The state tells that this browser asked for
+     * it: a link of somebody else signs nobody in. A popup hands it to the page that opened it, and closes.
+     */
+    async #takeReturn() {
+        const { location, history, opener } = globalThis;
+        if (typeof globalThis.document === "undefined" || !location?.search) return;
+        const url = new URL(location.href);
+        const values = url.searchParams;
+        const [token, errorMessage, state] = ["ckWebAuthToken", "errorMessage", "state"].map((name) => values.get(name));
+        if (!(token || errorMessage) || !state || state !== recall(this.#stateKey)) return;
+        for (const name of ["ckWebAuthToken", "ckSession", "errorMessage", "state"]) values.delete(name);
+        history.replaceState(history.state, "", url);
+        remember(this.#stateKey, null);
+        if (opener && opener !== globalThis) {
+            opener.postMessage(token ? { ckWebAuthToken: token } : { errorMessage }, location.origin);
+            globalThis.close();
+        } else if (token) {
+            await this.#transport.session.begin(token);
+        }
+    }
+}
+
+/**
+ * Keeps a text for this tab. A browser that has no storage for the page keeps nothing.
+ * @param {string} key
+ * @param {string | null} text
+ */
+function remember(key, text) {
+    try {
+        if (text === null) sessionStorage.removeItem(key); else sessionStorage.setItem(key, text);
+    } catch {
+        // The token then comes by a message alone.
+    }
+}
+
+/** @param {string} key */
+function recall(key) {
+    try {
+        return sessionStorage.getItem(key);
+    } catch {
+        return null;
+    }
+}

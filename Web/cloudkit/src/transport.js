@@ -1,0 +1,199 @@
+/** Requests: where they go, with what credential, and the errors of their answers. */
+
+import { invalid, localError, serverError } from "./error.js";
+import { Session } from "./session.js";
+import { Signer } from "./signing.js";
+
+/** @typedef {{ signal?: AbortSignal }} Cancelling */
+
+/** What the library is configured with beside its containers. */
+export class Services {
+    /** @param {Partial<import("../cloudkit").Services>} [given] */
+    constructor(given = {}) {
+        this.Promise = given.Promise ?? Promise;
+        this.authTokenStore = given.authTokenStore;
+        this.logger = given.logger;
+        this.now = given.now ?? Date.now;
+        this.pause = given.pause ?? ((milliseconds) => new Promise((resolve) => { setTimeout(resolve, milliseconds); }));
+        this.logsToConsole = () => false;
+        /** @type {typeof fetch} */
+        this.fetch = (resource, options) => /** @type {any} */ (given.fetch ?? globalThis.fetch).call(globalThis, resource, options);
+    }
+
+    /**
+     * @param {"info" | "warn" | "error"} level
+     * @param {string} text without credentials and content
+     */
+    log(level, text) {
+        this.logger?.[level]?.(text);
+        if (this.logsToConsole() && this.logger !== console) console[level](text);
+    }
+
+    /**
+     * A promise of the class that the page has chosen.
+     * @template T
+     * @param {() => Promise<T>} work
+     * @returns {Promise<T>}
+     */
+    promise(work) {
+        const promise = work();
+        return this.Promise === Promise ? promise : new this.Promise((resolve, reject) => { promise.then(resolve, reject); });
+    }
+}
+
+/** The requests of one container. */
+export class Transport {
+    #signer;
+
+    /**
+     * @param {import("../cloudkit").ContainerConfig} config
+     * @param {Services} services
+     * @param {string} serverURL without a slash at its end
+     */
+    constructor(config, services, serverURL) {
+        this.config = config;
+        this.services = services;
+        this.serverURL = serverURL;
+        this.session = new Session(config, services.authTokenStore);
+        const { serverToServerKeyAuth: key } = config;
+        this.#signer = key && new Signer(key, services.now);
+    }
+
+    /**
+     * Asks an endpoint of a database.
+     * @param {string} database its scope
+     * @param {string} endpoint such as records/query
+     * @param {object | undefined} body without it the request is a GET
+     * @param {Cancelling} options
+     * @returns {Promise<any>} the answer's object
+     */
+    async ask(database, endpoint, body, { signal }) {
+        const { containerIdentifier, environment } = this.config;
+        const path = `/database/1/${containerIdentifier}/${environment}/${database.toLowerCase()}/${endpoint}`;
+        const text = body === undefined ? undefined : JSON.stringify(body);
+        const token = this.#signer ? null : await this.session.token();
+        const answer = await this.send(`${path}${this.#query(token)}`, {
+            method: text === undefined ? "GET" : "POST", body: text, signal,
+            // Text needs no preflight from another origin.
+            headers: { ...(text === undefined ? {} : { "Content-Type": "text/plain; charset=UTF-8" }), ...await this.#signer?.headers(path, text ?? "") },
+        });
+        if (token) await this.#takeToken(answer, token);
+        return this.#object(answer, token);
+    }
+
+    /**
+     * Ends the session on the server.
+     * @param {Cancelling} [options]
+     */
+    async signOut(options) {
+        const token = await this.session.token();
+        if (!token) return;
+        try {
+            await this.#object(await this.send(`/account/1/sign-out${this.#query(token)}`, { method: "POST", ...options }), null);
+        } finally {
+            await this.session.end(token);
+        }
+    }
+
+    /**
+     * Sends a request without a credential of its own.
+     * @param {string} target a path with its query, or a URL of the server
+     * @param {RequestInit} options
+     */
+    async send(target, options) {
+        const url = target.startsWith("/") ? this.serverURL + target : target;
+        const start = this.services.now();
+        const shown = `${options.method} ${url.replace(/\?.*$/, "")}`;
+        try {
+            const answer = await this.services.fetch(url, { credentials: "omit", cache: "no-store", ...options });
+            this.services.log("info", `${shown} ${answer.status} in ${this.services.now() - start} ms`);
+            return answer;
+        } catch (cause) {
+            throw this.#failure(cause, options.signal, shown);
+        }
+    }
+
+    /** @param {Response} answer */
+    async read(answer) {
+        return this.#object(answer, null);
+    }
+
+    /** @param {string | null} token */
+    #query(token) {
+        const apiToken = this.config.apiTokenAuth?.apiToken;
+        if (apiToken === undefined) return "";
+        return `?ckAPIToken=${encodeURIComponent(apiToken)}${token ? `&ckWebAuthToken=${encodeURIComponent(token)}` : ""}`;
+    }
+
+    /**
+     * @param {Response} answer
+     * @param {string} sent
+     */
+    async #takeToken(answer, sent) {
+        const token = answer.headers.get("X-Apple-CloudKit-Web-Auth-Token") ?? answer.headers.get("X-Apple-CloudKit-Session");
+        if (!token) return;
+        try {
+            await this.session.renew(token, sent);
+        } catch (error) {
+            // The request was answered all the same, and the old token may live on.
+            this.services.log("warn", String(error));
+        }
+    }
+
+    /**
+     * @param {Response} answer
+     * @param {string | null} sent the web auth token of the request
+     */
+    async #object(answer, sent) {
+        let text;
+        try {
+            text = await answer.text();
+        } catch (cause) {
+            throw this.#failure(cause, undefined, "the answer");
+        }
+        const object = parsed(text);
+        if (answer.ok && object) return object;
+        const retryAfter = Number(answer.headers.get("Retry-After")) || undefined;
+        if (object?.serverErrorCode) {
+            if (object.serverErrorCode === "AUTHENTICATION_REQUIRED" && sent) await this.session.end(sent);
+            throw serverError(object, { remedy: answer.headers.get("X-Nacre-Remedy"), retryAfter });
+        }
+        if ([502, 503, 504].includes(answer.status)) {
+            throw localError("SERVICE_UNAVAILABLE", `the server answered ${answer.status}`, { retryAfter });
+        }
+        throw localError("UNEXPECTED_SERVER_RESPONSE", `the server answered ${answer.status} and no object of CloudKit`);
+    }
+
+    /**
+     * @param {unknown} cause
+     * @param {AbortSignal | null | undefined} signal
+     * @param {string} shown
+     */
+    #failure(cause, signal, shown) {
+        if (signal?.aborted || /** @type {any} */ (cause)?.name === "AbortError") return signal?.reason ?? cause;
+        this.services.log("warn", `${shown} failed: ${/** @type {any} */ (cause)?.message}`);
+        return localError("NETWORK_ERROR", "the server was not reached, or the connection broke", { cause });
+    }
+}
+
+/**
+ * @param {string} text
+ * @returns {any} the object; undefined if it is none
+ */
+function parsed(text) {
+    try {
+        const object = JSON.parse(text);
+        return typeof object === "object" && object !== null ? object : undefined;
+    } catch {
+        return undefined;
+    }
+}
+
+/**
+ * The last options of a method whose one argument may be left out.
+ * @param {any} options
+ */
+export function optionsOf(options) {
+    if (options !== undefined && (typeof options !== "object" || options === null)) throw invalid("options are an object");
+    return options ?? {};
+}
