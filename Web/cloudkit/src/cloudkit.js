@@ -15,8 +15,10 @@ import {
 import { Services, Transport } from "./transport.js";
 import { toRecordReference } from "./values.js";
 
-/** The library's version, which `Scripts/cloudkit-js/make` reads. */
 const VERSION = "2.0.0";
+
+/** What `Scripts/cloudkit-js/make` writes here: the digest of the sources, by which a server keeps a build in caches. */
+const BUILD_VERSION = /** @type {any} */ (globalThis).CLOUDKIT_BUILD_VERSION ?? "source";
 
 /** @type {{ containers: Container[], services: Services, scriptURL?: string }} */
 const state = { containers: [], services: new Services() };
@@ -85,7 +87,7 @@ export const CloudKit = {
     AppleIDButtonTheme, DatabaseScope, QueryFilterComparator, ReferenceAction, ShareParticipantAcceptanceStatus, ShareParticipantPermission,
     ShareParticipantType, ShareRecordType, SubscriptionType,
     VERSION,
-    BUILD_VERSION: VERSION,
+    BUILD_VERSION,
     logToConsole: false,
     get Promise() {
         return state.services.Promise;

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { before, test } from "node:test";
+
+import { refusal, startCloud } from "./support/cloud.mjs";
+
+/** Requests of the library: method, path and bytes of the body. `breaks` says which of them fail. */
+const sent = [];
+let breaks = () => false;
+let database;
+before(async () => {
+    const cloud = await startCloud();
+    const fetch = async (url, options) => {
+        const request = { method: options.method, path: new URL(url).pathname, bytes: options.body?.size ?? 0 };
+        sent.push(request);
+        if (breaks(request)) throw new TypeError("the connection broke");
+        return globalThis.fetch(url, options);
+    };
+    const container = await cloud.signedIn("ada@example.com", { services: { fetch, pause: async () => {} } });
+    database = container.privateCloudDatabase;
+    await database.saveRecordZones("Photos");
+});
+
+const megabytes = (count) => randomBytes(count * 1_048_576);
+
+async function downloaded(asset) {
+    const answer = await fetch(asset.downloadURL.replace("${f}", "photo.jpg"));
+    assert.equal(answer.status, 200);
+    return Buffer.from(await answer.arrayBuffer());
+}
+
+async function saved(fields, options = {}) {
+    const answer = await database.saveRecords({ recordType: "Note", fields, ...options.record }, { zoneID: "Photos", ...options });
+    assert.deepEqual(answer.errors, []);
+    return (await database.fetchRecords(answer.records[0])).records[0];
+}
+
+test("a file in a field is sent, and comes back under its URL", async () => {
+    const record = await saved({ picture: { value: new Blob(["blue"]) }, text: { value: "sea" } });
+    assert.deepEqual([record.fields.picture.type, record.fields.picture.value.size, record.fields.text.value], ["ASSETID", 4, "sea"]);
+    assert.equal((await downloaded(record.fields.picture.value)).toString(), "blue");
+});
+
+test("a list takes files, and assets that are there", async () => {
+    const first = await saved({ pictures: [new Blob(["red"]), new Blob(["green"])] });
+    const [red] = first.fields.pictures.value;
+    const { records } = await database.saveRecords({ ...first, fields: { pictures: { value: [red, new Blob(["blue"])] } } });
+    const [record] = (await database.fetchRecords(records[0], { zoneID: "Photos" })).records;
+    const contents = await Promise.all(record.fields.pictures.value.map(downloaded));
+    assert.deepEqual(contents.map(String), ["red", "blue"]);
+});
+
+test("a page's record keeps its file: the record that is saved is another one", async () => {
+    const given = { recordType: "Note", fields: { picture: { value: new Blob(["x"]) } } };
+    await database.saveRecords(given, { zoneID: "Photos" });
+    assert.ok(given.fields.picture.value instanceof Blob && given.recordName === undefined);
+});
+
+test("a large file goes in parts, and tells its progress", async () => {
+    const bytes = megabytes(3);
+    const file = new Blob([bytes]);
+    const told = [];
+    sent.length = 0;
+    const record = await saved({ picture: file }, { onProgress: (progress) => told.push(progress) });
+    assert.ok((await downloaded(record.fields.picture.value)).equals(bytes));
+    assert.deepEqual(sent.filter(({ method }) => method === "PATCH").map((part) => part.bytes), [1_048_576, 1_048_576, 1_048_576]);
+    assert.deepEqual(told.map(({ loaded }) => loaded / 1_048_576), [0, 1, 2, 3]);
+    assert.ok(told.every(({ total, file: one, fieldName, recordName }) => (
+        total === bytes.length && one === file && fieldName === "picture" && recordName === record.recordName)));
+});
+
+test("chunks that the server has are not sent", async () => {
+    const bytes = megabytes(2);
+    await saved({ picture: new Blob([bytes]) });
+    sent.length = 0;
+    const record = await saved({ picture: new Blob([bytes, "and more"]) });
+    assert.deepEqual(sent.filter(({ method }) => method === "PATCH").map((part) => part.bytes), [8]);
+    assert.equal(record.fields.picture.value.size, bytes.length + 8);
+});
+
+test("after a broken connection a file goes on where it stood", async () => {
+    const bytes = megabytes(3);
+    let count = 0;
+    breaks = ({ method }) => method === "PATCH" && (count += 1) === 2;
+    sent.length = 0;
+    const record = await saved({ picture: new Blob([bytes]) });
+    breaks = () => false;
+    assert.equal(sent.filter(({ method }) => method === "PATCH").length, 4);
+    assert.ok((await downloaded(record.fields.picture.value)).equals(bytes));
+});
+
+test("a connection that keeps breaking ends the save, and nothing is saved", async () => {
+    breaks = ({ method }) => method === "PATCH";
+    const error = await refusal(database.saveRecords({ recordType: "Note", recordName: "never", fields: { picture: new Blob([megabytes(1)]) } }, { zoneID: "Photos" }));
+    breaks = () => false;
+    assert.equal(error.ckErrorCode, "NETWORK_ERROR");
+    assert.equal((await database.fetchRecords("never", { zoneID: "Photos" })).errors[0].ckErrorCode, "NOT_FOUND");
+});
+
+test("a file whose record has no type is refused before it is sent", async () => {
+    sent.length = 0;
+    const error = await refusal(database.saveRecords({ fields: { picture: new Blob(["x"]) } }));
+    assert.deepEqual([error.ckErrorCode, sent.length], ["INVALID_ARGUMENTS", 0]);
+});
