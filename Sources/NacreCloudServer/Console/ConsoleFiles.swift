@@ -44,27 +44,15 @@ struct ConsoleFiles: Sendable {
 
     private func response(_ path: String, to request: HTTPRequest) -> HTTPResponse? {
         guard let type = ConsoleFile.mediaTypes[path.split(separator: ".").last.map(String.init) ?? ""] else { return nil }
-        var response = HTTPResponse(.ok, headers: Self.headers)
-        response.headers["Content-Type"] = type
         if let folder {
             guard let content = Self.read(path, in: folder) else { return nil }
+            var response = HTTPResponse(.ok, headers: Self.headers)
+            response.headers["Content-Type"] = type
             response.headers["ETag"] = "\"\(ConsoleFile.digest(of: content))\""
             response.body = .bytes(content)
             return response
         }
-        guard let file = ConsoleFile.all[path] else { return nil }
-        // Weak: the gzip and the plain content have one tag.
-        response.headers["ETag"] = "W/\"\(file.digest)\""
-        response.headers["Vary"] = "Accept-Encoding"
-        response.mayCompress = false
-        if Compression.isAccepted(request.headerValues("Accept-Encoding")) {
-            response.headers["Content-Encoding"] = "gzip"
-            response.body = .bytes(file.gzip)
-        } else {
-            guard let content = Compression.gunzip(file.gzip, length: file.length) else { return nil }
-            response.body = .bytes(content)
-        }
-        return response
+        return ConsoleFile.all[path].flatMap { ConsoleFile.response($0, type: type, headers: Self.headers, to: request) }
     }
 
     /// Reads a regular file below a folder; nil if there is none, a part of its path is hidden or leads out of the

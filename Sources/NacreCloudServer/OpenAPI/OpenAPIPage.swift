@@ -17,10 +17,10 @@ struct OpenAPIPage: Sendable {
         endpoints: API.descriptions + AccountAPI.descriptions + Health.descriptions + [description], errors: .dictionary)
     static let documentJSON = document.json
 
-    /// Routes for people, which the document omits.
+    /// Routes for people and browsers, which the document omits.
     static let pages: Set = [
         path, FrontPage.path, ErrorsPage.path, SignInAddress.path, OpenIDPage.startPath, OpenIDPage.returnPath, PasswordPages.forgottenPath,
-        PasswordPages.newPath, AddressPage.path, SharePage.path, ConsoleFiles.path, ConsoleFiles.filesPath,
+        PasswordPages.newPath, AddressPage.path, SharePage.path, ConsoleFiles.path, ConsoleFiles.filesPath, WebLibrary.path,
     ]
 
     private static let description = EndpointDescription(

@@ -74,8 +74,8 @@ export class Database {
     newRecordsBatch(options) {
         const { atomic = false, desiredKeys, numbersAsStrings, signal, onProgress, ...rest } = optionsOf(options);
         return new RecordsBatchBuilder((operations) => this.#promise(options, async () => {
-            const zoneID = zoneIDIn(rest);
             const given = operations.map(({ record }) => record);
+            const zoneID = zoneIDIn(rest) ?? given.find((record) => record.zoneID)?.zoneID;
             const sent = await withFilesSent(this.#transport, this.databaseScope, given, { zoneID, signal, onProgress });
             const body = {
                 zoneID, atomic, desiredKeys, numbersAsStrings, nacre,
@@ -231,14 +231,14 @@ export class Database {
      * @param {any} [options]
      */
     saveSubscriptions(subscriptions, options) {
-        return this.#modifySubscriptions("create", list(subscriptions).map((subscription) => {
+        return this.#modifySubscriptions("create", subscriptions, (subscription) => {
             if (typeof subscription !== "object" || subscription === null) throw invalid("a subscription is an object");
             const { query, zoneID } = subscription;
             return {
                 ...subscription, subscriptionID: subscription.subscriptionID ?? uuid(), query: query && encodedQuery(query),
                 zoneID: zoneID && zoneIDOf(zoneID),
             };
-        }), options);
+        }, options);
     }
 
     /**
@@ -246,7 +246,7 @@ export class Database {
      * @param {any} [options]
      */
     deleteSubscriptions(subscriptions, options) {
-        return this.#modifySubscriptions("delete", list(subscriptions).map(subscriptionIDOf), options);
+        return this.#modifySubscriptions("delete", subscriptions, subscriptionIDOf, options);
     }
 
     /**
@@ -265,12 +265,13 @@ export class Database {
 
     /**
      * @param {string} operationType
-     * @param {any[]} subscriptions
+     * @param {any} subscriptions
+     * @param {(subscription: any) => object} read
      * @param {any} options
      */
-    #modifySubscriptions(operationType, subscriptions, options) {
+    #modifySubscriptions(operationType, subscriptions, read, options) {
         return this.#promise(options, async (given) => {
-            const operations = subscriptions.map((subscription) => ({ operationType, subscription }));
+            const operations = list(subscriptions).map((subscription) => ({ operationType, subscription: read(subscription) }));
             return new SubscriptionsResponse(await this.#ask("subscriptions/modify", { operations }, given));
         });
     }

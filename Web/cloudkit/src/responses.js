@@ -34,7 +34,8 @@ export class RecordsResponse extends Response {
      * @param {any} [request]
      */
     constructor(answer, request = {}) {
-        const { found, errors } = parted(answer.records, plainRecord);
+        // Answers to a save leave out the zone, without which a record could not be saved back into it.
+        const { found, errors } = parted(answer.records, (record) => ({ ...(request.zoneID ? { zoneID: request.zoneID } : {}), ...plainRecord(record) }));
         super(errors);
         this.isRecordsResponse = true;
         this.records = found;

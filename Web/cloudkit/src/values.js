@@ -14,7 +14,8 @@ export const list = (value) => (Array.isArray(value) ? value : [value]);
  * @returns {import("../cloudkit").ZoneID}
  */
 export function zoneIDOf(value) {
-    const zoneID = typeof value === "string" ? { zoneName: value } : value?.zoneID ?? value;
+    const named = value?.zoneID ?? value;
+    const zoneID = typeof named === "string" ? { zoneName: named } : named;
     if (typeof zoneID !== "object" || zoneID === null || typeof zoneID.zoneName !== "string" || zoneID.zoneName === "") {
         throw invalid("a zone is its name, its zoneID, or an object with a zoneID");
     }
@@ -22,7 +23,7 @@ export function zoneIDOf(value) {
 }
 
 /** @param {any} options */
-export const zoneIDIn = (options) => (options?.zoneID === undefined || options.zoneID === null ? undefined : zoneIDOf(options.zoneID));
+export const zoneIDIn = (options) => (options.zoneID === undefined || options.zoneID === null ? undefined : zoneIDOf(options.zoneID));
 
 /**
  * @param {any} value a record, or its name

@@ -44,7 +44,8 @@ test("a file in a field is sent, and comes back under its URL", async () => {
 test("a list takes files, and assets that are there", async () => {
     const first = await saved({ pictures: [new Blob(["red"]), new Blob(["green"])] });
     const [red] = first.fields.pictures.value;
-    const { records } = await database.saveRecords({ ...first, fields: { pictures: { value: [red, new Blob(["blue"])] } } });
+    const { records, errors } = await database.saveRecords({ ...first, fields: { pictures: { value: [red, new Blob(["blue"])] } } });
+    assert.deepEqual(errors, []);
     const [record] = (await database.fetchRecords(records[0], { zoneID: "Photos" })).records;
     const contents = await Promise.all(record.fields.pictures.value.map(downloaded));
     assert.deepEqual(contents.map(String), ["red", "blue"]);

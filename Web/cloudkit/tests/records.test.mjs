@@ -19,7 +19,7 @@ test("a record is saved, fetched by its name, changed by its tag and deleted", a
     const [record] = saved.records;
     assert.deepEqual(record.fields.stars, { value: 4, type: "INT64" });
     record.fields.text.value = "wine";
-    const [changed] = (await database.saveRecords(record, { zoneID: "Notes" })).records;
+    const [changed] = (await database.saveRecords(record)).records;
     assert.notEqual(changed.recordChangeTag, record.recordChangeTag);
     const [found] = (await database.fetchRecords(record.recordName, { zoneID: "Notes" })).records;
     assert.deepEqual([found.fields.text.value, found.fields.stars.value, found.zoneID.zoneName], ["wine", 4, "Notes"]);

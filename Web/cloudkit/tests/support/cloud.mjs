@@ -6,7 +6,6 @@ import { createServer } from "node:net";
 import { generateKeyPairSync } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import CloudKit from "../../src/module.js";
@@ -65,10 +64,10 @@ export async function startCloud({ options = [] } = {}) {
     const log = openSync(join(folder, "log"), "a");
     const data = join(folder, "data");
     const server = spawn(binary, ["serve", "--data", data, "--listen", `127.0.0.1:${port}`, "--request-rate", "0", ...options], { stdio: ["ignore", log, log] });
-    after(async () => {
-        const ended = new Promise((resolve) => { server.once("exit", resolve); });
-        server.kill("SIGTERM");
-        await ended;
+    // The process of a test file ends when its tests have, and takes the server along.
+    server.unref();
+    process.once("exit", () => {
+        server.kill("SIGKILL");
         rmSync(folder, { recursive: true, force: true });
     });
     const url = `http://127.0.0.1:${port}`;
