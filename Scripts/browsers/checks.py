@@ -686,3 +686,7 @@ def check_push(browser, scene, pictures):
         log.close()
         pages.close()
         broker.close()
+
+
+# They use what is above.
+from library import check_library_denial, check_library_popup, check_library_redirect, check_library_tabs  # noqa: E402,F401

@@ -1,0 +1,121 @@
+"""What is asked of CloudKit JS in each browser. The rest of it is asked in Node, by Web/cloudkit/tests."""
+
+import json
+
+from checks import closed, expect, opened, sign_in, until
+
+IN, OUT = "#apple-sign-in-button button", "#apple-sign-out-button button"
+
+
+def page(server):
+    """A page of an app that is written for Apple's library, under a policy that lets no other script run."""
+    return f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>Notes</title>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self' {server}; connect-src {server}">
+<div id="apple-sign-in-button"></div><div id="apple-sign-out-button"></div>
+<pre id="user"></pre><pre id="zones"></pre><pre id="error"></pre>
+<script src="/notes.js"></script><script src="{server}/ck/2/cloudkit.js" async></script>"""
+
+
+def script(container, token, persist=False):
+    """The page's own script."""
+    return """
+const show = (id, value) => { document.getElementById(id).textContent = value; };
+addEventListener('cloudkitloaded', async () => {
+  const container = CloudKit.configure({ containers: [{ containerIdentifier: %s, environment: 'development',
+    apiTokenAuth: { apiToken: %s, persist: %s } }] }).getDefaultContainer();
+  async function signedIn(user) {
+    container.whenUserSignsOut().then(signedOut);
+    show('zones', (await container.privateCloudDatabase.fetchAllRecordZones()).zones[0].zoneID.zoneName);
+    show('error', '');
+    show('user', user.userRecordName);
+  }
+  function signedOut(error) {
+    show('error', error ? error.ckErrorCode : '');
+    show('user', 'nobody');
+    container.whenUserSignsIn().then(signedIn, signedOut);
+  }
+  const user = await container.setUpAuth();
+  if (user) signedIn(user); else signedOut();
+});""" % (json.dumps(container), json.dumps(token), json.dumps(persist))
+
+
+def lay(scene, token, path="/notes", **more):
+    scene.app.pages[path] = page(scene.url)
+    scene.app.pages["/notes.js"] = script(scene.container, token, **more)
+    return scene.app.origin + path
+
+
+def signed_in(browser):
+    return until("a user", lambda: (browser.text("#user") or "").startswith("_") and browser.text("#user"))
+
+
+def nobody(browser):
+    until("nobody", lambda: browser.text("#user") == "nobody")
+
+
+def allow(browser, scene, url):
+    """Signs in by the button and the popup, which closes by itself. Answers the user's name on the page."""
+    browser.go(url)
+    nobody(browser)
+    first = opened(browser, url, IN)
+    sign_in(browser, scene)
+    browser.click("button[value=allow]")
+    closed(browser, first)
+    return signed_in(browser)
+
+
+def check_library_popup(browser, scene, pictures):
+    """The button of CloudKit JS signs in by a popup; the session outlives a reload and ends by the other button."""
+    url = lay(scene, scene.message_token)
+    user = allow(browser, scene, url)
+    expect(browser.text("#zones") == "_defaultZone", "the user's zones are not there")
+    expect(browser.text(IN) is None and browser.text(OUT) == "Sign out", "the buttons did not change")
+    browser.go(url)
+    expect(signed_in(browser) == user, "another user after a reload")
+    browser.click(OUT)
+    nobody(browser)
+    expect(browser.text(OUT) is None and browser.text(IN) == "Sign in", "the buttons did not change back")
+    browser.go(url)
+    nobody(browser)
+
+
+def check_library_denial(browser, scene, pictures):
+    url = lay(scene, scene.message_token)
+    browser.go(url)
+    nobody(browser)
+    first = opened(browser, url, IN)
+    sign_in(browser, scene)
+    browser.click("button[value=deny]")
+    closed(browser, first)
+    until("the error", lambda: browser.text("#error") == "SIGN_IN_FAILED")
+    expect(browser.text(IN) == "Sign in", "the user cannot try again")
+
+
+def check_library_redirect(browser, scene, pictures):
+    """A popup that is led to a page of the app hands its token over; a link with a token that nobody asked for does not sign in."""
+    url = lay(scene, scene.token(origins=[scene.app.origin], redirect=scene.app.origin + "/notes"))
+    allow(browser, scene, url)
+    browser.click(OUT)
+    nobody(browser)
+    browser.go(url + "?ckWebAuthToken=stolen&state=guessed")
+    nobody(browser)
+    kept = browser.run("return JSON.stringify(sessionStorage)")
+    expect("stolen" not in kept, f"a token that nobody asked for is kept: {kept}")
+
+
+def check_library_tabs(browser, scene, pictures):
+    """With `persist` a second tab is signed in, and out when the first one is."""
+    url = lay(scene, scene.message_token, persist=True)
+    user = allow(browser, scene, url)
+    first = browser.window()
+    browser.run("open(arguments[0])", url)
+    second = until("a tab", lambda: [window for window in browser.windows() if window != first])[0]
+    browser.use(second)
+    expect(signed_in(browser) == user, "another user in the second tab")
+    browser.use(first)
+    browser.click(OUT)
+    nobody(browser)
+    browser.use(second)
+    nobody(browser)
+    browser.run("close()")
+    closed(browser, first)
