@@ -54,8 +54,8 @@ export interface Services {
     authTokenStore: AuthTokenStore;
     /** Milliseconds since 1970. */
     now: () => number;
-    /** Waits before a file is sent on. */
-    pause: (milliseconds: number) => Promise<void>;
+    /** Waits before a request is tried again; ends early when the signal says so. */
+    pause: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
 }
 
 export interface AuthTokenStore {
@@ -257,6 +257,12 @@ export class Container {
     acceptShares(shortGUIDs: OneOrMany<ShortGUID>, options?: Cancelling): Promise<RecordInfosResponse>;
     /** Asks the owners of shares for access. */
     requestShareAccess(shortGUIDs: OneOrMany<ShortGUID>, options?: Cancelling): Promise<RecordInfosResponse>;
+
+    readonly isRegisteredForNotifications: boolean;
+    registerForNotifications(): Promise<this>;
+    unregisterForNotifications(): void;
+    addNotificationListener(listener: (notification: Notification | QueryNotification | RecordZoneNotification) => void): void;
+    removeNotificationListener(listener: (notification: any) => void): void;
 }
 
 export class Database {
@@ -363,6 +369,36 @@ export class RecordZoneChangesResponse extends Response {
     readonly isRecordZoneChangesResponse: true;
     readonly zones: RecordZoneChanges[];
 }
+
+// Notifications
+
+/** A notification. One without a `subscriptionID` says that others were left out: fetch the changes. */
+export class Notification {
+    readonly notificationID?: string;
+    /** The last is of a database's subscription, and of one without a `subscriptionID`. */
+    readonly notificationType: "NOTIFICATION_TYPE_QUERY" | "NOTIFICATION_TYPE_RECORD_ZONE" | "NOTIFICATION_TYPE_DATABASE";
+    readonly containerIdentifier: string;
+    readonly subscriptionID?: string;
+    readonly zoneID?: ZoneID;
+    readonly alertBody?: string;
+    readonly alertLocalizationKey?: string;
+    readonly alertLocalizationArgs?: string[];
+    readonly alertActionLocalizationKey?: string;
+    readonly alertLaunchImage?: string;
+    readonly soundName?: string;
+    readonly badge?: number;
+    readonly category?: string;
+    readonly isQueryNotification: boolean;
+    readonly isRecordZoneNotification: boolean;
+}
+export class QueryNotification extends Notification {
+    readonly recordName: string;
+    readonly recordFields?: { [name: string]: any };
+    readonly queryNotificationReason:
+        "QUERY_NOTIFICATION_REASON_RECORD_CREATED" | "QUERY_NOTIFICATION_REASON_RECORD_UPDATED" | "QUERY_NOTIFICATION_REASON_RECORD_DELETED";
+    readonly isPublicDatabase: boolean;
+}
+export class RecordZoneNotification extends Notification {}
 
 // Errors
 

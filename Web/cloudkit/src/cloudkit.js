@@ -8,6 +8,7 @@ import {
 import { Container } from "./container.js";
 import { Database } from "./database.js";
 import { CKError, localError } from "./error.js";
+import { Notification, QueryNotification, RecordZoneNotification } from "./notifications.js";
 import {
     DatabaseChangesResponse, QueryResponse, RecordInfosResponse, RecordsResponse, RecordZoneChangesResponse, RecordZonesResponse, Response,
     SubscriptionsResponse, UserIdentitiesResponse,
@@ -104,5 +105,5 @@ export const CloudKit = {
     toRecordReference,
     CKError, Container, Database, RecordsBatchBuilder,
     Response, RecordsResponse, QueryResponse, RecordZonesResponse, SubscriptionsResponse, UserIdentitiesResponse, RecordInfosResponse,
-    DatabaseChangesResponse, RecordZoneChangesResponse,
+    DatabaseChangesResponse, RecordZoneChangesResponse, Notification, QueryNotification, RecordZoneNotification,
 };

@@ -3,6 +3,7 @@
 import { DatabaseScope } from "./constants.js";
 import { Database } from "./database.js";
 import { invalid } from "./error.js";
+import { Courier } from "./notifications.js";
 import { RecordInfosResponse, UserIdentitiesResponse } from "./responses.js";
 import { SignIn } from "./signin.js";
 import { optionsOf } from "./transport.js";
@@ -13,6 +14,7 @@ import { list, shortGUIDOf } from "./values.js";
 export class Container {
     #transport;
     #signIn;
+    #courier;
 
     /** @param {import("./transport.js").Transport} transport */
     constructor(transport) {
@@ -25,6 +27,11 @@ export class Container {
         this.publicCloudDatabase = new Database(transport, "PUBLIC");
         this.privateCloudDatabase = new Database(transport, "PRIVATE");
         this.sharedCloudDatabase = new Database(transport, "SHARED");
+        this.#courier = new Courier(transport, this.apnsEnvironment);
+        transport.session.onEnd = () => {
+            this.#courier.unregister();
+            this.#signIn.refresh();
+        };
     }
 
     /** @param {"PUBLIC" | "PRIVATE" | "SHARED"} scope */
@@ -80,10 +87,7 @@ export class Container {
      * @param {any} [options]
      */
     signOut(options) {
-        return this.#promise(options, async ({ signal }) => {
-            await this.#transport.signOut({ signal });
-            this.#signIn.showSignedOut();
-        });
+        return this.#promise(options, ({ signal }) => this.#transport.signOut({ signal }));
     }
 
     // Users
@@ -178,6 +182,38 @@ export class Container {
     #shares(endpoint, shortGUIDs, options) {
         return this.#promise(options, async (given) => (
             new RecordInfosResponse(await this.#ask(endpoint, { shortGUIDs: list(shortGUIDs).map(shortGUIDOf) }, given))));
+    }
+
+    // Notifications
+
+    get isRegisteredForNotifications() {
+        return this.#courier.isRegistered;
+    }
+
+    /**
+     * Has listeners told of the notifications of the user's subscriptions.
+     * @returns {Promise<this>}
+     */
+    registerForNotifications() {
+        return this.#promise(undefined, async () => {
+            await this.#courier.register();
+            return this;
+        });
+    }
+
+    unregisterForNotifications() {
+        this.#courier.unregister();
+    }
+
+    /** @param {any} listener called with each notification */
+    addNotificationListener(listener) {
+        if (typeof listener !== "function") throw invalid("a listener is a function");
+        this.#courier.add(listener);
+    }
+
+    /** @param {any} listener */
+    removeNotificationListener(listener) {
+        this.#courier.remove(listener);
     }
 
     // Requests

@@ -171,7 +171,7 @@ class Uploads {
             } catch (error) {
                 failures += 1;
                 if (!passing.includes(/** @type {any} */ (error)?.ckErrorCode) || failures > failuresMax) throw error;
-                await this.#transport.services.pause(500 * 2 ** failures);
+                await this.#transport.services.pause(500 * 2 ** failures, this.#options.signal);
                 this.#options.signal?.throwIfAborted();
             }
         }

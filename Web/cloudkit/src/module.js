@@ -10,5 +10,5 @@ export const {
     QueryFilterComparator, ReferenceAction, ShareParticipantAcceptanceStatus, ShareParticipantPermission, ShareParticipantType, ShareRecordType,
     SubscriptionType, configure, getAllContainers, getContainer, getDefaultContainer, toRecordReference, CKError, Container, Database,
     RecordsBatchBuilder, Response, RecordsResponse, QueryResponse, RecordZonesResponse, SubscriptionsResponse, UserIdentitiesResponse,
-    RecordInfosResponse, DatabaseChangesResponse, RecordZoneChangesResponse,
+    RecordInfosResponse, DatabaseChangesResponse, RecordZoneChangesResponse, Notification, QueryNotification, RecordZoneNotification,
 } = CloudKit;

@@ -70,6 +70,8 @@ export class Session {
     signIns = new Waiters();
     /** @type {Waiters<undefined>} */
     signOuts = new Waiters();
+    /** Called when the session has ended. */
+    onEnd = () => {};
 
     /**
      * @param {import("../cloudkit").ContainerConfig} container
@@ -122,5 +124,6 @@ export class Session {
         if (token === null || (sent !== undefined && token !== sent)) return;
         await this.#store.putToken(this.#id, null);
         this.signOuts.resolve(undefined);
+        this.onEnd();
     }
 }

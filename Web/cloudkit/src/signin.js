@@ -17,6 +17,8 @@ export class SignIn {
     /** @type {Window | null} */
     #popup = null;
     #isListening = false;
+    /** How often `setUp` is under way. */
+    #asking = 0;
     /** @type {AbortController | undefined} of what the buttons do */
     #buttons;
 
@@ -31,7 +33,30 @@ export class SignIn {
 
     /** @returns {Promise<UserIdentity | null>} */
     async setUp() {
-        await this.#takeReturn();
+        this.#asking += 1;
+        try {
+            await this.#takeReturn();
+            await this.#find();
+        } finally {
+            this.#asking -= 1;
+        }
+        this.#listen();
+        this.#show();
+        return this.#user;
+    }
+
+    /** Shows that the session has ended, if the buttons were set up. */
+    async refresh() {
+        if (!this.#isListening || this.#asking > 0) return;
+        try {
+            await this.setUp();
+        } catch (error) {
+            this.#transport.services.log("error", String(error));
+        }
+    }
+
+    /** Asks who is signed in, or where to. */
+    async #find() {
         try {
             this.#user = await this.#caller();
         } catch (error) {
@@ -39,9 +64,6 @@ export class SignIn {
             this.#page = error.redirectURL;
             this.#user = null;
         }
-        this.#listen();
-        this.#show();
-        return this.#user;
     }
 
     /**
@@ -61,11 +83,6 @@ export class SignIn {
         this.#show();
         session.signIns.resolve(this.#user);
         return this.#user;
-    }
-
-    showSignedOut() {
-        this.#user = null;
-        this.#show();
     }
 
     // Buttons
@@ -121,7 +138,6 @@ export class SignIn {
         } catch (error) {
             this.#transport.services.log("warn", `The server did not hear of the sign-out: ${error}`);
         }
-        await this.setUp();
     }
 
     // Tokens

@@ -14,7 +14,7 @@ export class Services {
         this.authTokenStore = given.authTokenStore;
         this.logger = given.logger;
         this.now = given.now ?? Date.now;
-        this.pause = given.pause ?? ((milliseconds) => new Promise((resolve) => { setTimeout(resolve, milliseconds); }));
+        this.pause = given.pause ?? paused;
         this.logsToConsole = () => false;
         /** @type {typeof fetch} */
         this.fetch = (resource, options) => /** @type {any} */ (given.fetch ?? globalThis.fetch).call(globalThis, resource, options);
@@ -39,6 +39,23 @@ export class Services {
         const promise = work();
         return this.Promise === Promise ? promise : new this.Promise((resolve, reject) => { promise.then(resolve, reject); });
     }
+}
+
+/**
+ * @param {number} milliseconds
+ * @param {AbortSignal} [signal] ends the pause early
+ * @returns {Promise<void>}
+ */
+function paused(milliseconds, signal) {
+    return new Promise((resolve) => {
+        const end = () => {
+            clearTimeout(timer);
+            signal?.removeEventListener("abort", end);
+            resolve();
+        };
+        const timer = setTimeout(end, milliseconds);
+        signal?.addEventListener("abort", end);
+    });
 }
 
 /** The requests of one container. */
@@ -67,9 +84,31 @@ export class Transport {
      * @param {Cancelling} options
      * @returns {Promise<any>} the answer's object
      */
-    async ask(database, endpoint, body, { signal }) {
-        const { containerIdentifier, environment } = this.config;
-        const path = `/database/1/${containerIdentifier}/${environment}/${database.toLowerCase()}/${endpoint}`;
+    ask(database, endpoint, body, options) {
+        return this.#askPath(`/database/1/${this.#place}/${database.toLowerCase()}/${endpoint}`, body, options);
+    }
+
+    /**
+     * Asks an endpoint of devices.
+     * @param {string} endpoint such as tokens/create
+     * @param {object} body
+     * @param {Cancelling} options
+     * @returns {Promise<any>} the answer's object
+     */
+    askDevice(endpoint, body, options) {
+        return this.#askPath(`/device/1/${this.#place}/${endpoint}`, body, options);
+    }
+
+    get #place() {
+        return `${this.config.containerIdentifier}/${this.config.environment}`;
+    }
+
+    /**
+     * @param {string} path
+     * @param {object | undefined} body
+     * @param {Cancelling} options
+     */
+    async #askPath(path, body, { signal }) {
         const text = body === undefined ? undefined : JSON.stringify(body);
         const token = this.#signer ? null : await this.session.token();
         const answer = await this.send(`${path}${this.#query(token)}`, {
@@ -103,7 +142,8 @@ export class Transport {
     async send(target, options) {
         const url = target.startsWith("/") ? this.serverURL + target : target;
         const start = this.services.now();
-        const shown = `${options.method} ${url.replace(/\?.*$/, "")}`;
+        // The URL of a file, or of waiting notifications, stands for a credential.
+        const shown = `${options.method} ${target.startsWith("/") ? url.replace(/\?.*$/, "") : "a URL of the server"}`;
         try {
             const answer = await this.services.fetch(url, { credentials: "omit", cache: "no-store", ...options });
             this.services.log("info", `${shown} ${answer.status} in ${this.services.now() - start} ms`);

@@ -14,6 +14,7 @@ const built = rows.filter(({ status }) => status === "built");
 const [container] = CloudKit.configure({
     serverURL: "https://cloud.example", containers: [{ containerIdentifier: "iCloud.a", environment: "development", apiTokenAuth: { apiToken: "a" } }],
 }).getAllContainers();
+const payload = { aps: {}, ck: { nid: "n", cid: "c", qry: { sid: "s", rid: "r", fo: 1, dbs: 1 } } };
 const zone = { zoneID: { zoneName: "a" }, records: [] };
 /** One object of each class. */
 const instances = {
@@ -24,6 +25,8 @@ const instances = {
     UserIdentitiesResponse: new CloudKit.UserIdentitiesResponse({}), RecordInfosResponse: new CloudKit.RecordInfosResponse({}),
     DatabaseChangesResponse: new CloudKit.DatabaseChangesResponse({}, {}),
     RecordZoneChangesResponse: new CloudKit.RecordZoneChangesResponse({ zones: [zone] }, [zone]),
+    Notification: new CloudKit.Notification(payload), QueryNotification: new CloudKit.QueryNotification(payload),
+    RecordZoneNotification: new CloudKit.RecordZoneNotification({ ck: { fet: {} } }),
     RecordZoneChanges: new CloudKit.RecordZoneChangesResponse({ zones: [zone] }, [zone]).zones[0],
 };
 
@@ -59,7 +62,10 @@ test("nothing is there that the table does not have", () => {
         for (const value of Object.keys(CloudKit[name])) assert.ok(known.has(`${name}.${value}`), `${name}.${value}`);
     }
     // What a class inherits stands in the table with the class above.
-    const above = (name) => (name.endsWith("Response") && name !== "Response" ? [name, "RecordsResponse", "Response"] : [name]);
+    const above = (name) => {
+        if (name.endsWith("Notification")) return [name, "Notification"];
+        return name.endsWith("Response") ? [name, "RecordsResponse", "Response"] : [name];
+    };
     for (const [name, instance] of Object.entries(instances)) {
         const methods = Object.getOwnPropertyNames(CloudKit[name]?.prototype ?? {}).filter((method) => method !== "constructor");
         const own = Object.keys(instance).concat(methods).filter((member) => instance[member] !== undefined);
