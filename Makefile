@@ -32,7 +32,7 @@ CHECKS ?=
 CONTRACT_SECONDS ?= 60
 ASKERS ?=
 
-.PHONY: help setup run test bench soak browsers console contract push otlp encryption dist dist-check release-check install format coverage docs clean
+.PHONY: help setup run test bench soak browsers console cloudkit-js contract push otlp encryption dist dist-check release-check install format coverage docs clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -74,6 +74,10 @@ console: setup ## drive the console's pages in both browsers, and test its modul
 	@python=$$(Scripts/browsers/setup) && node --test Web/console/tests/*.mjs > /dev/null && \
 		"$$python" Scripts/browsers/console.py --nacre "$$(swift build $(BUILD_FLAGS) --show-bin-path)/nacre" \
 		$(if $(BROWSER),--browser '$(BROWSER)') $(CHECKS)
+
+cloudkit-js: setup ## test CloudKit JS in Node against a server, and check its types
+	@swift build --product nacre $(BUILD_FLAGS)
+	@NACRE="$$(swift build $(BUILD_FLAGS) --show-bin-path)/nacre" Scripts/cloudkit-js/test
 
 contract: setup ## ask all that openapi.json describes, and more, and hold the answers against it (CONTRACT_SECONDS=60, ASKERS='administrator')
 	@swift build --product nacre $(BUILD_FLAGS)

@@ -24,6 +24,7 @@ function browserStore(persist) {
     try {
         // A browser that keeps nothing for the page throws here.
         const storage = persist ? globalThis.localStorage : globalThis.sessionStorage;
+        if (!storage) return undefined;
         return {
             getToken: (id) => storage.getItem(storageKey(id)),
             putToken: (id, token) => { if (token) storage.setItem(storageKey(id), token); else storage.removeItem(storageKey(id)); },

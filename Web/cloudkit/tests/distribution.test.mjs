@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { runInNewContext } from "node:vm";
+import { gzipSync } from "node:zlib";
+
+import source from "../src/module.js";
+
+const folder = mkdtempSync(join(tmpdir(), "cloudkit-js-"));
+const at = (name) => join(folder, name);
+before(() => { execFileSync(fileURLToPath(new URL("../../../Scripts/cloudkit-js/make", import.meta.url)), [folder]); });
+after(() => { rmSync(folder, { recursive: true }); });
+
+/** Runs the classic script as a page does that has it from `src`. */
+function page(src, globals = {}) {
+    const events = [];
+    const window = { dispatchEvent: (event) => events.push(event.type) };
+    const context = { window, document: { currentScript: { src }, getElementById: () => null }, Event, URL, Promise, crypto, ...globals };
+    runInNewContext(readFileSync(at("cloudkit.js"), "utf8"), context);
+    return { CloudKit: window.CloudKit, events };
+}
+
+const container = { containerIdentifier: "iCloud.com.example.Notes", environment: "development", apiTokenAuth: { apiToken: "api" } };
+
+/** The URL of the first request. */
+async function firstURL(CloudKit, serverURL) {
+    const urls = [];
+    const fetch = async (url) => { urls.push(url); return new Response("{}"); };
+    CloudKit.configure({ serverURL, containers: [container], services: { fetch } });
+    await CloudKit.getDefaultContainer().publicCloudDatabase.fetchAllRecordZones();
+    return urls[0];
+}
+
+test("the classic script makes the global CloudKit, and then says so", () => {
+    const { CloudKit, events } = page("https://cloud.example/ck/2/cloudkit.js");
+    assert.deepEqual(events, ["cloudkitloaded"]);
+    assert.deepEqual(Object.keys(CloudKit).sort(), Object.keys(source).sort());
+});
+
+test("a page asks the server that the script came from, unless it names another one", async () => {
+    for (const src of ["https://cloud.example/path/ck/2/cloudkit.js", "https://cloud.example/path/ck/0123456789abcdef/cloudkit.js?a"]) {
+        assert.match(await firstURL(page(src).CloudKit), /^https:\/\/cloud\.example\/path\/database\/1\//, src);
+    }
+    assert.match(await firstURL(page("https://cloud.example/ck/2/cloudkit.js").CloudKit, "https://other.example"), /^https:\/\/other\.example\/database/);
+    const { CloudKit } = page("https://app.example/scripts/cloudkit.js", { process: { env: {} } });
+    assert.throws(() => CloudKit.configure({ containers: [container] }), { ckErrorCode: "CONFIGURATION_ERROR" });
+});
+
+test("a page gets no server-to-server key", () => {
+    const { CloudKit } = page("https://cloud.example/ck/2/cloudkit.js");
+    const withKey = { ...container, apiTokenAuth: undefined, serverToServerKeyAuth: { keyID: "1", privateKey: "…" } };
+    assert.throws(() => CloudKit.configure({ containers: [withKey] }), { ckErrorCode: "CONFIGURATION_ERROR" });
+});
+
+test("a loader of AMD modules gets the library by its name", () => {
+    const defined = [];
+    const define = Object.assign((name, needs, make) => defined.push([name, needs.length, make()]), { amd: {} });
+    const { CloudKit } = page("https://cloud.example/ck/2/cloudkit.js", { define });
+    assert.equal(defined.length, 1);
+    assert.deepEqual(defined[0].slice(0, 2), ["cloudkit", 0]);
+    assert.equal(defined[0][2], CloudKit);
+});
+
+test("Node loads the script by require and the module by import; both are the same build", async () => {
+    const required = createRequire(import.meta.url)(at("cloudkit.js"));
+    const imported = await import(pathToFileURL(at("cloudkit.mjs")).href);
+    assert.match(required.BUILD_VERSION, /^[0-9a-f]{16}$/);
+    assert.equal(imported.BUILD_VERSION, required.BUILD_VERSION);
+    assert.equal(imported.default.VERSION, source.VERSION);
+    assert.match(await firstURL(required, "https://cloud.example"), /^https:\/\/cloud\.example\/database/);
+    process.env.CLOUDKIT_SERVER_URL = "https://environment.example";
+    assert.match(await firstURL(imported.default), /^https:\/\/environment\.example\/database/);
+    delete process.env.CLOUDKIT_SERVER_URL;
+});
+
+test("a script has at most 25 KB of gzip, and nothing that a strict policy of a page refuses", () => {
+    for (const name of ["cloudkit.js", "cloudkit.mjs"]) {
+        const text = readFileSync(at(name), "utf8");
+        assert.ok(gzipSync(text).length <= 25 << 10, name);
+        assert.doesNotMatch(text, /\beval\(|new Function|innerHTML|insertAdjacentHTML|document\.write/, name);
+    }
+});
