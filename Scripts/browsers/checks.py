@@ -689,4 +689,4 @@ def check_push(browser, scene, pictures):
 
 
 # They use what is above.
-from library import check_library_denial, check_library_popup, check_library_redirect, check_library_tabs  # noqa: E402,F401
+from library import check_library_denial, check_library_files, check_library_popup, check_library_redirect, check_library_tabs  # noqa: E402,F401

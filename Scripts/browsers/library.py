@@ -7,19 +7,29 @@ from checks import closed, expect, opened, sign_in, until
 IN, OUT = "#apple-sign-in-button button", "#apple-sign-out-button button"
 
 
-def page(server):
-    """A page of an app that is written for Apple's library, under a policy that lets no other script run."""
+def page(server, saves=False):
+    """A page of an app that is written for Apple's library, under a policy that lets no other script run. `saves`: it saves files when its user signs in."""
     return f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>Notes</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self' {server}; connect-src {server}">
-<div id="apple-sign-in-button"></div><div id="apple-sign-out-button"></div>
+<body{' data-saves="yes"' if saves else ''}><div id="apple-sign-in-button"></div><div id="apple-sign-out-button"></div>
 <pre id="user"></pre><pre id="zones"></pre><pre id="error"></pre>
 <script src="/notes.js"></script><script src="{server}/ck/2/cloudkit.js" async></script>"""
 
 
-def script(container, token, persist=False):
+def script(container, token, persist):
     """The page's own script."""
     return """
 const show = (id, value) => { document.getElementById(id).textContent = value; };
+async function save(database) {
+  const parts = [], megabyte = (value) => new Uint8Array(1 << 20).fill(value);
+  const { records: [record], errors } = await database.saveRecords(
+    { recordType: 'Photo', fields: { small: new Blob(['blue']), large: new File([megabyte(1), megabyte(2), 'end'], 'large.bin') } },
+    { onProgress: ({ fieldName, loaded }) => { if (fieldName === 'large') parts.push(loaded); } });
+  if (errors.length > 0) throw errors[0];
+  const sizes = await Promise.all(['small', 'large'].map(async (name) => (
+    (await (await fetch(record.fields[name].value.downloadURL.replace('${f}', 'file'))).blob()).size)));
+  show('zones', JSON.stringify({ parts, sizes }));
+}
 addEventListener('cloudkitloaded', async () => {
   const container = CloudKit.configure({ containers: [{ containerIdentifier: %s, environment: 'development',
     apiTokenAuth: { apiToken: %s, persist: %s } }] }).getDefaultContainer();
@@ -27,6 +37,7 @@ addEventListener('cloudkitloaded', async () => {
     container.whenUserSignsOut().then(signedOut);
     show('zones', (await container.privateCloudDatabase.fetchAllRecordZones()).zones[0].zoneID.zoneName);
     show('error', '');
+    if (document.body.dataset.saves) await save(container.privateCloudDatabase);
     show('user', user.userRecordName);
   }
   function signedOut(error) {
@@ -39,10 +50,10 @@ addEventListener('cloudkitloaded', async () => {
 });""" % (json.dumps(container), json.dumps(token), json.dumps(persist))
 
 
-def lay(scene, token, path="/notes", **more):
-    scene.app.pages[path] = page(scene.url)
-    scene.app.pages["/notes.js"] = script(scene.container, token, **more)
-    return scene.app.origin + path
+def lay(scene, token, container=None, saves=False, persist=False):
+    scene.app.pages["/notes"] = page(scene.url, saves)
+    scene.app.pages["/notes.js"] = script(container or scene.container, token, persist)
+    return scene.app.origin + "/notes"
 
 
 def signed_in(browser):
@@ -119,3 +130,19 @@ def check_library_tabs(browser, scene, pictures):
     nobody(browser)
     browser.run("close()")
     closed(browser, first)
+
+
+def check_library_files(browser, scene, pictures):
+    """A page of another origin sends files, whole and in parts, and fetches them again."""
+    container, administrator = f"iCloud.com.example.files.{browser.name}", scene.server.administrator
+    administrator.json("POST", "/admin/1/containers", {"name": container})
+    administrator.json("POST", "/admin/1/schema/import", {"container": container, "isDryRun": False, "text": """DEFINE SCHEMA
+        RECORD TYPE Users (roles LIST<INT64>);
+        RECORD TYPE Photo (small ASSET, large ASSET);"""})
+    token = administrator.json("POST", "/admin/1/tokens", {
+        "container": container, "environment": "development", "kind": "api", "name": "browsers", "origins": [scene.app.origin]})["token"]
+    allow(browser, scene, lay(scene, token, container, saves=True))
+    seen = json.loads(browser.text("#zones"))
+    expect(seen == {"parts": [0, 1 << 20, 2 << 20, (2 << 20) + 3], "sizes": [4, (2 << 20) + 3]}, f"{seen}")
+    browser.click(OUT)
+    nobody(browser)
