@@ -1,4 +1,4 @@
-"""What is asked of CloudKit JS in each browser. The rest of it is asked in Node, by Web/cloudkit/tests."""
+"""Checks of CloudKit JS in each browser. Web/cloudkit/tests check the rest of it, in Node."""
 
 import json
 

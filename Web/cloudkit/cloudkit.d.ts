@@ -10,7 +10,7 @@ export default CloudKit;
 export interface Configuration {
     containers: ContainerConfig[];
     services?: Partial<Services>;
-    /** The server, such as `https://cloud.example`. Without it: the server that the script came from, or CLOUDKIT_SERVER_URL of the environment. */
+    /** The server. Without it: the one that the script came from, or CLOUDKIT_SERVER_URL of the environment. */
     serverURL?: string;
     locale?: string;
 }
@@ -26,7 +26,7 @@ export interface ContainerConfig {
 
 export interface APITokenAuth {
     apiToken: string;
-    /** Whether the session outlives the tab. */
+    /** true: the session outlives the tab. */
     persist?: boolean;
     signInButton?: ButtonOptions | null;
     signOutButton?: ButtonOptions | null;
@@ -122,7 +122,7 @@ export interface Asset {
     downloadURL?: string;
 }
 
-/** What a request takes as a value. A date is sent in milliseconds, bytes in base64; a file is sent first. */
+/** A value of a request. A date is sent in milliseconds, bytes in base64; a file is sent first. */
 export type Value = string | number | boolean | Date | ArrayBuffer | ArrayBufferView | Location | Reference | Asset | Blob | null;
 export interface Field { value: any; type?: string; isEncrypted?: boolean }
 export type FieldToSave = { value: Value | Value[]; type?: string; isEncrypted?: boolean } | Value | Value[];
@@ -155,7 +155,7 @@ export interface RecordReceived {
     parent?: { recordName: string };
     share?: { recordName: string; zoneID?: ZoneID };
     shortGUID?: string;
-    /** Of a share. */
+    /** This and the following members are those of a share. */
     publicPermission?: Permission;
     participants?: Participant[];
     owner?: Participant;
@@ -166,18 +166,24 @@ export interface RecordReceived {
 export interface NameComponents { givenName?: string; familyName?: string; [part: string]: any }
 export interface UserLookupInfo { emailAddress?: string; phoneNumber?: string; userRecordName?: string }
 export interface UserIdentity { userRecordName?: string; nameComponents?: NameComponents; lookupInfo?: UserLookupInfo }
-export interface ParticipantToSave { userIdentity?: UserIdentity; permission?: Permission; type?: string; acceptanceStatus?: string; [member: string]: any }
+export interface ParticipantToSave {
+    userIdentity?: UserIdentity; permission?: Permission; type?: string; acceptanceStatus?: string;
+    [member: string]: any;
+}
 export interface Participant extends ParticipantToSave { participantId: string; userIdentity: UserIdentity }
 
 export interface Filter { fieldName?: string; systemFieldName?: string; comparator: Comparator; fieldValue: FieldToSave; distance?: number }
-export interface SortDescriptor { fieldName?: string; systemFieldName?: string; ascending?: boolean; relativeLocation?: Location | { value: Location } }
+export interface SortDescriptor {
+    fieldName?: string; systemFieldName?: string; ascending?: boolean; relativeLocation?: Location | { value: Location };
+}
 export interface Query { recordType: string; filterBy?: Filter | Filter[]; sortBy?: SortDescriptor | SortDescriptor[] }
 
 export interface RecordZone { zoneID: ZoneID; syncToken?: string; atomic?: boolean; deleted?: boolean }
 
 export interface NotificationInfo {
-    alertBody?: string; alertLocalizationKey?: string; alertLocalizationArgs?: string[]; alertActionLocalizationKey?: string; alertLaunchImage?: string;
-    soundName?: string; shouldBadge?: boolean; shouldSendContentAvailable?: boolean; additionalFields?: string[]; category?: string;
+    alertBody?: string; alertLocalizationKey?: string; alertLocalizationArgs?: string[]; alertActionLocalizationKey?: string;
+    alertLaunchImage?: string; soundName?: string; shouldBadge?: boolean; shouldSendContentAvailable?: boolean; additionalFields?: string[];
+    category?: string;
 }
 export interface Subscription {
     subscriptionID: string; subscriptionType: "query" | "zone" | "database"; query?: Query; zoneID?: ZoneID; zoneWide?: boolean;
@@ -208,14 +214,15 @@ export interface Reading extends InZone {
 }
 export interface UploadProgress { recordName: string; fieldName: string; file: Blob; /** Bytes. */ loaded: number; /** Bytes. */ total: number }
 export interface Saving extends Reading {
-    /** Whether all of the request's changes are made or none; in custom zones. */
+    /** true: all of the request's changes are made or none; in custom zones. */
     atomic?: boolean;
     onProgress?: (progress: UploadProgress) => void;
 }
 export interface Querying extends Reading { zoneWide?: boolean; resultsLimit?: number; continuationMarker?: string }
 export interface DatabaseChangesOptions extends Cancelling { syncToken?: string; resultsLimit?: number }
 export interface RecordZoneChangesOptions extends Cancelling {
-    zoneID: ZoneID | string; syncToken?: string; desiredKeys?: string[]; desiredRecordTypes?: string[]; resultsLimit?: number; numbersAsStrings?: boolean;
+    zoneID: ZoneID | string; syncToken?: string; desiredKeys?: string[]; desiredRecordTypes?: string[]; resultsLimit?: number;
+    numbersAsStrings?: boolean;
 }
 
 type OneOrMany<T> = T | T[];
@@ -403,8 +410,9 @@ export class RecordZoneNotification extends Notification {}
 // Errors
 
 export type ServerErrorCode =
-    | "ACCESS_DENIED" | "ATOMIC_ERROR" | "AUTHENTICATION_FAILED" | "AUTHENTICATION_REQUIRED" | "BAD_REQUEST" | "CONFLICT" | "EXISTS" | "INTERNAL_ERROR"
-    | "NOT_FOUND" | "QUOTA_EXCEEDED" | "THROTTLED" | "TRY_AGAIN_LATER" | "UNIQUE_FIELD_ERROR" | "VALIDATING_REFERENCE_ERROR" | "ZONE_NOT_FOUND";
+    | "ACCESS_DENIED" | "ATOMIC_ERROR" | "AUTHENTICATION_FAILED" | "AUTHENTICATION_REQUIRED" | "BAD_REQUEST" | "CONFLICT" | "EXISTS"
+    | "INTERNAL_ERROR" | "NOT_FOUND" | "QUOTA_EXCEEDED" | "THROTTLED" | "TRY_AGAIN_LATER" | "UNIQUE_FIELD_ERROR"
+    | "VALIDATING_REFERENCE_ERROR" | "ZONE_NOT_FOUND";
 export type LocalErrorCode =
     | "AUTH_PERSIST_ERROR" | "CONFIGURATION_ERROR" | "INVALID_ARGUMENTS" | "NETWORK_ERROR" | "SERVICE_UNAVAILABLE" | "SHARE_UI_TIMEOUT"
     | "SIGN_IN_FAILED" | "UNEXPECTED_SERVER_RESPONSE" | "UNKNOWN_ERROR";

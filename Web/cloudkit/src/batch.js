@@ -3,8 +3,6 @@
 import { invalid } from "./error.js";
 import { list, namedRecordOf, recordOf } from "./values.js";
 
-/** @typedef {import("../cloudkit").RecordsBatchBuilder} Builder */
-
 export class RecordsBatchBuilder {
     /** @type {{ operationType: string, record: any, desiredKeys?: string[] }[]} */
     #operations = [];
@@ -94,7 +92,7 @@ export class RecordsBatchBuilder {
 }
 
 /**
- * What a deletion says of a record.
+ * Takes the members of a record that a deletion has.
  * @param {any} value
  */
 function deleted(value) {

@@ -18,14 +18,14 @@ import { toRecordReference } from "./values.js";
 
 const VERSION = "2.0.0";
 
-/** What `Scripts/cloudkit-js/make` writes here: the digest of the sources, by which a server keeps a build in caches. */
+/** The digest of the sources, which `Scripts/cloudkit-js/make` writes here: it names a build in addresses. */
 const BUILD_VERSION = /** @type {any} */ (globalThis).CLOUDKIT_BUILD_VERSION ?? "source";
 
 /** @type {{ containers: Container[], services: Services, scriptURL?: string }} */
 const state = { containers: [], services: new Services() };
 
 /**
- * Says from where the script came.
+ * Notes the URL of the script.
  * @param {string | undefined} url
  */
 export function setScriptURL(url) {
@@ -33,7 +33,7 @@ export function setScriptURL(url) {
 }
 
 /**
- * The server's URL: what the page says, or the server that the script came from, or in Node the environment's.
+ * The server's URL: the configuration's, that of the server which the script came from, or the environment's in Node.
  * @param {unknown} given
  */
 function serverURLOf(given) {

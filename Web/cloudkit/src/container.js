@@ -44,7 +44,7 @@ export class Container {
         }
     }
 
-    /** What the container was configured with. */
+    /** The configuration of the container. */
     getConfig() {
         return this.#transport.config;
     }

@@ -1,7 +1,7 @@
 /** A database of a container. */
 
 import { RecordsBatchBuilder } from "./batch.js";
-import { invalid } from "./error.js";
+import { invalid, localError } from "./error.js";
 import { withFilesSent } from "./files.js";
 import {
     DatabaseChangesResponse, QueryResponse, RecordsResponse, RecordZoneChangesResponse, RecordZonesResponse, SubscriptionsResponse,
@@ -216,7 +216,7 @@ export class Database {
         const { signal } = optionsOf(options);
         for (let asked = options; ;) {
             const { zones: [page], errors: [error] } = await this.fetchRecordZoneChanges(asked, { signal });
-            if (!page) throw error;
+            if (!page) throw error ?? localError("UNEXPECTED_SERVER_RESPONSE", "the server answered nothing about the zone");
             yield page;
             if (!page.moreComing) return;
             asked = page;

@@ -33,7 +33,8 @@ export class CKError extends Error {
     /** The members that have a value, as an object. */
     toJSON() {
         const { name, cause, ...fields } = /** @type {any} */ (this);
-        return /** @type {import("../cloudkit").CKErrorFields} */ (Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)));
+        const known = Object.entries(fields).filter(([, value]) => value !== undefined);
+        return /** @type {import("../cloudkit").CKErrorFields} */ (Object.fromEntries(known));
     }
 
     toString() {

@@ -13,14 +13,21 @@ const bytesOfLarge = 1 << 24;
 /** Files of one request, and files that are sent at once. */
 const tokensMax = 200;
 const filesAtOnce = 4;
-/** How often in a row the sending of a file may fail without progress, and the codes of failures that may pass. */
+/** Failures in a row, without progress, after which a file is given up; and the codes of failures that may pass. */
 const failuresMax = 3;
 const passing = ["NETWORK_ERROR", "NOT_FOUND", "CONFLICT"];
 
 /**
- * @typedef {{ record: any, recordName: string, fieldName: string, place: number | undefined, blob: Blob, asset?: any }} Item
+ * @typedef {object} Item a file of a record's field
+ * @property {any} record
+ * @property {string} recordName
+ * @property {string} fieldName
+ * @property {number | undefined} place where it is in the field's list
+ * @property {Blob} blob
+ * @property {any} [asset] what the server has answered for it
+ *
  * @typedef {import("./transport.js").Transport} Transport
- * @typedef {{ signal?: AbortSignal, onProgress?: (progress: import("../cloudkit").UploadProgress) => void, zoneID?: any }} UploadOptions
+ * @typedef {Pick<import("../cloudkit").Saving, "signal" | "onProgress"> & { zoneID?: any }} UploadOptions
  */
 
 /**

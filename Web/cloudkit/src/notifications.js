@@ -5,7 +5,8 @@ import { uuid } from "./values.js";
 /** Milliseconds before the next try after failures in a row. */
 const pauses = [1000, 2000, 5000, 15_000, 60_000];
 
-const reasons = [undefined, "QUERY_NOTIFICATION_REASON_RECORD_CREATED", "QUERY_NOTIFICATION_REASON_RECORD_UPDATED", "QUERY_NOTIFICATION_REASON_RECORD_DELETED"];
+/** Reasons in the order of the payload's numbers, which begin with 1. */
+const reasons = ["CREATED", "UPDATED", "DELETED"].map((event) => `QUERY_NOTIFICATION_REASON_RECORD_${event}`);
 
 /** A notification. One without a `subscriptionID` says that others were left out: fetch the changes. */
 export class Notification {
@@ -38,7 +39,7 @@ export class QueryNotification extends Notification {
         const { qry } = payload.ck;
         this.recordName = qry.rid;
         this.recordFields = qry.af;
-        this.queryNotificationReason = reasons[qry.fo];
+        this.queryNotificationReason = reasons[qry.fo - 1];
         this.isPublicDatabase = qry.dbs === 1;
     }
 }

@@ -1,4 +1,4 @@
-/** Answers: what was done, and the errors of single items. */
+/** Answers: the items that were done, and the errors of the others. */
 
 import { plainRecord, serverError } from "./error.js";
 
@@ -18,7 +18,7 @@ export function parted(items, read = (item) => item) {
     };
 }
 
-/** What every answer has. */
+/** The members of every answer. */
 export class Response {
     /** @param {CKError[]} [errors] of single items; the error of a whole request rejects its promise */
     constructor(errors = []) {
@@ -35,7 +35,8 @@ export class RecordsResponse extends Response {
      */
     constructor(answer, request = {}) {
         // Answers to a save leave out the zone, without which a record could not be saved back into it.
-        const { found, errors } = parted(answer.records, (record) => ({ ...(request.zoneID ? { zoneID: request.zoneID } : {}), ...plainRecord(record) }));
+        const zone = request.zoneID ? { zoneID: request.zoneID } : {};
+        const { found, errors } = parted(answer.records, (record) => ({ ...zone, ...plainRecord(record) }));
         super(errors);
         this.isRecordsResponse = true;
         this.records = found;

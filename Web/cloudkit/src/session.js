@@ -1,4 +1,4 @@
-/** The session of a user: the web auth token, where it is kept, and what waits for its beginning and end. */
+/** The session of a user: the web auth token, its store, and the promises that wait for its beginning and end. */
 
 import { localError } from "./error.js";
 

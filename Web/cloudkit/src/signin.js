@@ -10,14 +10,14 @@ const popupFeatures = "popup,width=480,height=700";
 export class SignIn {
     #transport;
     #caller;
-    /** @type {UserIdentity | null} who is shown as signed in */
+    /** @type {UserIdentity | null} the user who is shown as signed in */
     #user = null;
     /** @type {string | undefined} the server's page */
     #page;
     /** @type {Window | null} */
     #popup = null;
     #isListening = false;
-    /** How often `setUp` is under way. */
+    /** Calls of `setUp` that are under way. */
     #asking = 0;
     /** @type {AbortController | undefined} of what the buttons do */
     #buttons;

@@ -29,10 +29,11 @@ export class Signer {
         const { crypto, key } = await this.#key;
         const date = `${new Date(this.#now()).toISOString().slice(0, 19)}Z`;
         const hash = crypto.createHash("sha256").update(body, "utf8").digest("base64");
+        const signature = crypto.sign("sha256", new TextEncoder().encode(`${date}:${hash}:${path}`), key);
         return {
             "X-Apple-CloudKit-Request-KeyID": this.#auth.keyID,
             "X-Apple-CloudKit-Request-ISO8601Date": date,
-            "X-Apple-CloudKit-Request-SignatureV1": crypto.sign("sha256", new TextEncoder().encode(`${date}:${hash}:${path}`), key).toString("base64"),
+            "X-Apple-CloudKit-Request-SignatureV1": signature.toString("base64"),
         };
     }
 

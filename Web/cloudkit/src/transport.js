@@ -1,4 +1,4 @@
-/** Requests: where they go, with what credential, and the errors of their answers. */
+/** Requests: their URLs, their credentials, and the errors of their answers. */
 
 import { invalid, localError, serverError } from "./error.js";
 import { Session } from "./session.js";
@@ -6,7 +6,7 @@ import { Signer } from "./signing.js";
 
 /** @typedef {{ signal?: AbortSignal }} Cancelling */
 
-/** What the library is configured with beside its containers. */
+/** The parts of a configuration that are not about one container. */
 export class Services {
     /** @param {Partial<import("../cloudkit").Services>} [given] */
     constructor(given = {}) {
@@ -110,11 +110,13 @@ export class Transport {
      */
     async #askPath(path, body, { signal }) {
         const text = body === undefined ? undefined : JSON.stringify(body);
+        // Text needs no preflight from another origin.
+        /** @type {Record<string, string>} */
+        const headers = text === undefined ? {} : { "Content-Type": "text/plain; charset=UTF-8" };
         const token = this.#signer ? null : await this.session.token();
         const answer = await this.send(`${path}${this.#query(token)}`, {
             method: text === undefined ? "GET" : "POST", body: text, signal,
-            // Text needs no preflight from another origin.
-            headers: { ...(text === undefined ? {} : { "Content-Type": "text/plain; charset=UTF-8" }), ...await this.#signer?.headers(path, text ?? "") },
+            headers: { ...headers, ...await this.#signer?.headers(path, text ?? "") },
         });
         if (token) await this.#takeToken(answer, token);
         return this.#object(answer, token);
@@ -230,7 +232,7 @@ function parsed(text) {
 }
 
 /**
- * The last options of a method whose one argument may be left out.
+ * Checks the options of a method, which may be left out.
  * @param {any} options
  */
 export function optionsOf(options) {

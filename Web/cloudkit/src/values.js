@@ -71,7 +71,7 @@ export const isFile = (value) => typeof Blob !== "undefined" && value instanceof
 const isBytes = (value) => value instanceof ArrayBuffer || ArrayBuffer.isView(value);
 
 /**
- * Whether a value stands without the object that its type stands in.
+ * Tells a value that stands without the object that its type stands in.
  * @param {any} field
  */
 function isBare(field) {
@@ -125,7 +125,7 @@ export function encodedField(field, name) {
 }
 
 /**
- * A record as a request has it. What only answers have is left out.
+ * A record as a request has it. Members that only answers have are left out.
  * @param {any} record
  */
 export function encodedRecord(record) {
@@ -136,15 +136,20 @@ export function encodedRecord(record) {
     return { ...rest, fields: Object.fromEntries(named.map(([name, field]) => [name, encodedField(field, name)])) };
 }
 
+/** @param {any} filter */
+function encodedFilter(filter) {
+    const { fieldName, systemFieldName, fieldValue } = filter ?? {};
+    return fieldValue === undefined ? filter : { ...filter, fieldValue: encodedField(fieldValue, fieldName ?? systemFieldName) };
+}
+
 /**
  * A query whose values are as JSON has them.
  * @param {any} query
  */
 export function encodedQuery(query) {
     if (typeof query?.recordType !== "string") throw invalid("a query has a recordType");
-    const filters = query.filterBy === undefined || query.filterBy === null ? undefined : list(query.filterBy).map((filter) => (
-        filter?.fieldValue === undefined ? filter : { ...filter, fieldValue: encodedField(filter.fieldValue, filter.fieldName ?? filter.systemFieldName) }));
-    return { ...query, filterBy: filters };
+    if (query.filterBy === undefined || query.filterBy === null) return query;
+    return { ...query, filterBy: list(query.filterBy).map(encodedFilter) };
 }
 
 /**

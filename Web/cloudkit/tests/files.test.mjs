@@ -92,7 +92,8 @@ test("after a broken connection a file goes on where it stood", async () => {
 
 test("a connection that keeps breaking ends the save, and nothing is saved", async () => {
     breaks = ({ method }) => method === "PATCH";
-    const error = await refusal(database.saveRecords({ recordType: "Note", recordName: "never", fields: { picture: new Blob([megabytes(1)]) } }, { zoneID: "Photos" }));
+    const never = { recordType: "Note", recordName: "never", fields: { picture: new Blob([megabytes(1)]) } };
+    const error = await refusal(database.saveRecords(never, { zoneID: "Photos" }));
     breaks = () => false;
     assert.equal(error.ckErrorCode, "NETWORK_ERROR");
     assert.equal((await database.fetchRecords("never", { zoneID: "Photos" })).errors[0].ckErrorCode, "NOT_FOUND");

@@ -13,7 +13,8 @@ test("a server with a key saves and queries in the public database, as a user of
     const database = withKey(await cloud.makeKey());
     const [saved] = (await database.saveRecords({ recordType: "Note", fields: { text: "from a server" } })).records;
     assert.match(saved.created.userRecordName, /^_/);
-    const { records } = await database.performQuery({ recordType: "Note", filterBy: [{ fieldName: "text", comparator: "EQUALS", fieldValue: "from a server" }] });
+    const filterBy = { fieldName: "text", comparator: "EQUALS", fieldValue: "from a server" };
+    const { records } = await database.performQuery({ recordType: "Note", filterBy });
     assert.deepEqual(records.map((record) => record.recordName), [saved.recordName]);
     assert.ok((await database.fetchAllRecordZones()).zones.length > 0);
 });

@@ -12,7 +12,8 @@ const rows = readFileSync(new URL("../members.tsv", import.meta.url), "utf8").tr
 const built = rows.filter(({ status }) => status === "built");
 
 const [container] = CloudKit.configure({
-    serverURL: "https://cloud.example", containers: [{ containerIdentifier: "iCloud.a", environment: "development", apiTokenAuth: { apiToken: "a" } }],
+    serverURL: "https://cloud.example",
+    containers: [{ containerIdentifier: "iCloud.a", environment: "development", apiTokenAuth: { apiToken: "a" } }],
 }).getAllContainers();
 const payload = { aps: {}, ck: { nid: "n", cid: "c", qry: { sid: "s", rid: "r", fo: 1, dbs: 1 } } };
 const zone = { zoneID: { zoneName: "a" }, records: [] };
@@ -30,7 +31,7 @@ const instances = {
     RecordZoneChanges: new CloudKit.RecordZoneChangesResponse({ zones: [zone] }, [zone]).zones[0],
 };
 
-/** Where a member is looked for: the namespace, an enumeration or a class in it, or an object of the class. */
+/** The place of a member: the namespace, an enumeration or a class in it, or an object of the class. */
 const holder = ({ owner, isStatic }) => (isStatic ? (owner === "CloudKit" ? CloudKit : CloudKit[owner]) : instances[owner]);
 
 test("each member that the table says is built has its kind, and its value", () => {
@@ -61,7 +62,7 @@ test("nothing is there that the table does not have", () => {
     for (const name of enumerations) {
         for (const value of Object.keys(CloudKit[name])) assert.ok(known.has(`${name}.${value}`), `${name}.${value}`);
     }
-    // What a class inherits stands in the table with the class above.
+    // Members that a class inherits stand in the table with the class above.
     const above = (name) => {
         if (name.endsWith("Notification")) return [name, "Notification"];
         return name.endsWith("Response") ? [name, "RecordsResponse", "Response"] : [name];

@@ -63,7 +63,7 @@ test("nobody is registered without a user", async () => {
     assert.equal(container.isRegisteredForNotifications, false);
 });
 
-/** A container whose server answers polls with `polls`, one after the other, and then waits; `asked` counts requests by path. */
+/** A container whose server answers polls with `polls` in turn, and then waits; `asked` has the requests. */
 function scripted(polls, more = {}) {
     const asked = [];
     const fetch = async (url, { signal }) => {
@@ -93,7 +93,9 @@ test("polls go on after silence, failures and an address that has ended, with lo
         () => new Response(""), broken, broken, () => new Response("{}", { status: 404 }), payload("a"), broken, payload("b"),
     ]);
     const told = [];
-    const both = new Promise((resolve) => { container.addNotificationListener((one) => { told.push(one.subscriptionID); if (told.length === 2) resolve(); }); });
+    const both = new Promise((resolve) => {
+        container.addNotificationListener(({ subscriptionID }) => { if (told.push(subscriptionID) === 2) resolve(); });
+    });
     container.addNotificationListener(() => { throw new Error("a listener's fault"); });
     await container.registerForNotifications();
     await both;

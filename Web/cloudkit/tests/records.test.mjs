@@ -82,8 +82,8 @@ test("dates, bytes, places, references and lists come back as they were saved", 
     const at = new Date("2026-03-04T05:06:07.089Z");
     const friend = (await database.saveRecords(note({ text: "friend" }))).records[0];
     const [saved] = (await database.saveRecords(note({
-        at, moments: [at, new Date(0)], data: new Uint8Array([1, 2, 255]), place: { latitude: 52.5, longitude: 13.4 }, price: { value: 2, type: "DOUBLE" },
-        tags: ["a", "b"], friend: toRecordReference(friend.recordName), text: { value: "x" }, stars: null,
+        at, moments: [at, new Date(0)], data: new Uint8Array([1, 2, 255]), place: { latitude: 52.5, longitude: 13.4 },
+        price: { value: 2, type: "DOUBLE" }, tags: ["a", "b"], friend: toRecordReference(friend.recordName), text: { value: "x" }, stars: null,
     }))).records;
     const { fields } = (await database.fetchRecords(saved)).records[0];
     assert.deepEqual(fields.at, { value: at.getTime(), type: "TIMESTAMP" });
@@ -144,7 +144,8 @@ test("a request that fails as a whole rejects, with the server's words and what 
     const query = { recordType: "Note", filterBy: [{ fieldName: "price", comparator: "EQUALS", fieldValue: { value: 1.5 } }] };
     const error = await refusal(database.performQuery(query));
     assert.ok(error instanceof CKError);
-    assert.deepEqual([error.ckErrorCode, error.serverErrorCode, error.reason], ["BAD_REQUEST", "BAD_REQUEST", "Field 'price' is not marked queryable"]);
+    assert.deepEqual([error.ckErrorCode, error.serverErrorCode], ["BAD_REQUEST", "BAD_REQUEST"]);
+    assert.equal(error.reason, "Field 'price' is not marked queryable");
     assert.ok(error.uuid && error.remedy);
     assert.equal(JSON.parse(JSON.stringify(error)).reason, error.reason);
 });

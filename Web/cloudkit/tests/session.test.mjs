@@ -7,7 +7,11 @@ import { containerIdentifier, refusal } from "./support/cloud.mjs";
 /** A store as an app has one, which notes what it is given. */
 function storing(token = null) {
     const puts = [];
-    return { puts, getToken: () => (puts.length > 0 ? puts.at(-1) : token), putToken: async (id, next) => { puts.push(next); assert.equal(id, containerIdentifier); } };
+    const putToken = async (id, next) => {
+        assert.equal(id, containerIdentifier);
+        puts.push(next);
+    };
+    return { puts, putToken, getToken: () => (puts.length > 0 ? puts.at(-1) : token) };
 }
 
 /** A container whose server is `answer`, which is given the token of each request. */
@@ -15,8 +19,8 @@ function scripted(authTokenStore, answer) {
     const fetch = async (url) => {
         const { pathname, searchParams } = new URL(url);
         const { status = 200, body = { zones: [] }, token, session } = await answer(searchParams.get("ckWebAuthToken"), pathname);
-        const headers = { ...(token ? { "X-Apple-CloudKit-Web-Auth-Token": token } : {}), ...(session ? { "X-Apple-CloudKit-Session": session } : {}) };
-        return new Response(JSON.stringify(body), { status, headers });
+        const headers = Object.entries({ "X-Apple-CloudKit-Web-Auth-Token": token, "X-Apple-CloudKit-Session": session });
+        return new Response(JSON.stringify(body), { status, headers: headers.filter(([, value]) => value) });
     };
     return CloudKit.configure({
         serverURL: "https://cloud.example", services: { fetch, authTokenStore },
@@ -56,7 +60,8 @@ test("an answer that comes after the session's end, or to another user's request
 
 test("a session that has ended on the server ends here: the store is told, and who waits for it", async () => {
     const store = storing("old");
-    const container = scripted(store, () => ({ status: 421, body: { serverErrorCode: "AUTHENTICATION_REQUIRED", redirectURL: "https://cloud.example/sign-in" } }));
+    const body = { serverErrorCode: "AUTHENTICATION_REQUIRED", redirectURL: "https://cloud.example/sign-in" };
+    const container = scripted(store, () => ({ status: 421, body }));
     const left = container.whenUserSignsOut();
     const error = await refusal(container.privateCloudDatabase.fetchAllRecordZones());
     assert.deepEqual([error.ckErrorCode, error.redirectURL], ["AUTHENTICATION_REQUIRED", "https://cloud.example/sign-in"]);

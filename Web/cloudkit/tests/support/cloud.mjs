@@ -55,15 +55,15 @@ async function asked(url, body, headers = {}) {
     return object;
 }
 
-/** Starts a server, which ends with the tests of the file. NACRE names the binary; otherwise it is the debug build's. */
-export async function startCloud({ options = [] } = {}) {
+/** Starts a server, which ends with the tests of the file. NACRE names the binary; without it, the debug build's. */
+export async function startCloud() {
     const binary = process.env.NACRE ?? fileURLToPath(new URL("../../../../.build/debug/nacre", import.meta.url));
     if (!existsSync(binary)) throw new Error(`there is no server at ${binary}: build it, or name one in NACRE`);
     const folder = mkdtempSync(join(tmpdir(), "cloudkit-js-"));
     const port = await freePort();
     const log = openSync(join(folder, "log"), "a");
     const data = join(folder, "data");
-    const server = spawn(binary, ["serve", "--data", data, "--listen", `127.0.0.1:${port}`, "--request-rate", "0", ...options], { stdio: ["ignore", log, log] });
+    const server = spawn(binary, ["serve", "--data", data, "--listen", `127.0.0.1:${port}`, "--request-rate", "0"], { stdio: ["ignore", log, log] });
     // The process of a test file ends when its tests have, and takes the server along.
     server.unref();
     process.once("exit", () => {
@@ -84,9 +84,11 @@ export async function startCloud({ options = [] } = {}) {
     cloud.makeKey = async (passphrase) => {
         const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
         const file = join(folder, `key${passphrase ? "-sealed" : ""}.pem`);
-        writeFileSync(file, privateKey.export({ format: "pem", type: passphrase ? "pkcs8" : "sec1", ...(passphrase ? { cipher: "aes-256-cbc", passphrase } : {}) }));
+        const form = passphrase ? { type: "pkcs8", cipher: "aes-256-cbc", passphrase } : { type: "sec1" };
+        writeFileSync(file, privateKey.export({ format: "pem", ...form }));
         const { keyID } = await administer("tokens", {
-            container: containerIdentifier, environment: "development", kind: "server", name: "tests", publicKey: publicKey.export({ format: "pem", type: "spki" }),
+            container: containerIdentifier, environment: "development", kind: "server", name: "tests",
+            publicKey: publicKey.export({ format: "pem", type: "spki" }),
         });
         return { keyID, privateKeyFile: file };
     };
@@ -118,7 +120,7 @@ export async function refusal(promise) {
     throw new Error("the promise was resolved");
 }
 
-/** What an asynchronous iterator gives. */
+/** Collects all that an asynchronous iterator gives. */
 export async function collected(iterator) {
     const all = [];
     for await (const one of iterator) all.push(one);

@@ -27,7 +27,9 @@ export async function calls(database: Database): Promise<string> {
     const name: string | undefined = user?.nameComponents?.givenName;
     const saved = await container.privateCloudDatabase.saveRecords({
         recordType: "Note",
-        fields: { text: { value: "bread" }, at: new Date(), picture: new Blob([]), tags: { value: ["a"], type: "STRING_LIST" }, gone: { value: null } },
+        fields: {
+            text: { value: "bread" }, at: new Date(), picture: new Blob([]), tags: { value: ["a"], type: "STRING_LIST" }, gone: { value: null },
+        },
     }, { zoneID: "Notes", onProgress: ({ loaded, total }) => loaded / total });
     if (saved.hasErrors) throw saved.errors[0];
     await database.saveRecords(saved.records.map((record) => ({ ...record, fields: { ...record.fields, text: { value: "wine" } } })));
