@@ -76,10 +76,13 @@ extension Conversation {
         #endif
     }
 
-    /// Forgets the versions of the records of zones that were deleted.
+    /// Forgets the versions of the records of zones that were deleted, and the zones' keys: a zone that is made again
+    /// has others.
     func forgetVersions(inZonesNamed names: [String]) {
         #if canImport(NacreEncryption)
-            if !names.isEmpty { line.seenRecords.withLock { $0.forget(zonesNamed: Set(names)) } }
+            guard !names.isEmpty else { return }
+            line.seenRecords.withLock { $0.forget(zonesNamed: Set(names)) }
+            line.openedKeys.withLock { opened in names.forEach { opened.forget($0) } }
         #endif
     }
 }
