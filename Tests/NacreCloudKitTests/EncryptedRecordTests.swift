@@ -63,15 +63,17 @@ struct EncryptedRecordTests {
 
     private func manifest(_ record: Record) throws -> RecordManifest { try RecordManifest(try #require(record.manifest)) }
 
-    private static let values: [String: any CKRecordValueProtocol] = [
-        "string": "é", "empty": "", "int": Int64.min, "double": 0.1 + 0.2, "zero": -0.0, "data": Data([0, 128, 0]),
-        "date": Date(timeIntervalSinceReferenceDate: 700_000_000.123_456_7),
-        "place": CLLocation(
-            coordinate: CLLocationCoordinate2D(latitude: 52.5, longitude: 13.4), altitude: 34, horizontalAccuracy: 5, verticalAccuracy: 3,
-            course: 1, speed: 2, timestamp: Date(timeIntervalSinceReferenceDate: 0.1)),
-        "strings": ["a", ""], "none": [String](), "unknown": NSArray(), "ints": [1, -1], "doubles": [0.5, 2],
-        "dates": [Date(timeIntervalSinceReferenceDate: 0.1)], "parts": [Data([1]), Data()], "places": [CLLocation(latitude: 1, longitude: 2)],
-    ]
+    private static var values: [String: any CKRecordValueProtocol] {
+        [
+            "string": "é", "empty": "", "int": Int64.min, "double": 0.1 + 0.2, "zero": -0.0, "data": Data([0, 128, 0]),
+            "date": Date(timeIntervalSinceReferenceDate: 700_000_000.123_456_7),
+            "place": CLLocation(
+                coordinate: CLLocationCoordinate2D(latitude: 52.5, longitude: 13.4), altitude: 34, horizontalAccuracy: 5, verticalAccuracy: 3,
+                course: 1, speed: 2, timestamp: Date(timeIntervalSinceReferenceDate: 0.1)),
+            "strings": ["a", ""], "none": [String](), "unknown": NSArray(), "ints": [1, -1], "doubles": [0.5, 2],
+            "dates": [Date(timeIntervalSinceReferenceDate: 0.1)], "parts": [Data([1]), Data()], "places": [CLLocation(latitude: 1, longitude: 2)],
+        ]
+    }
 
     @Test func `a value of each type comes back as it was, and the server sees none`() throws {
         let record = SealedNote.note(Self.values)
@@ -143,7 +145,7 @@ struct EncryptedRecordTests {
             value.type = .bytes
             $0.fields["a"] = .sealed(value)
         },
-        Tampering(testDescription: "another parent", fault: .changed) { $0.parent = Reference(recordName: "other") },
+        Tampering(testDescription: "another parent", fault: .changed) { $0.parent = Reference(recordName: "other", action: .none) },
         Tampering(testDescription: "another name", fault: .changed) { $0.recordName = "other" },
         Tampering(testDescription: "another type of record", fault: .changed) { $0.recordType = "Other" },
         Tampering(testDescription: "no manifest", fault: .changed) { $0.manifest = nil },
@@ -279,7 +281,7 @@ struct EncryptedRecordTests {
         var seen = SeenRecords()
         seen.note(try manifest(new), of: new, SealedNote.id)
         seen.note(try manifest(old), of: old, SealedNote.id)
-        #expect(seen.version(of: SealedNote.id, before: seen.moment) == try manifest(new).version)
+        #expect(try seen.version(of: SealedNote.id, before: seen.moment) == manifest(new).version)
         #expect(seen.version(of: SealedNote.id, before: seen.moment - 1) == nil)
         #expect(seen.isEncrypted("a", of: "Note") && !seen.isEncrypted("a", of: "Other"))
         var other = seen

@@ -72,7 +72,7 @@ struct KeyDevice: Sendable {
     func reset() async throws {
         let own = try await own()
         var log = own.log
-        try await append(KeysAppendRequest(statement: try log.reset(by: .device(own.device)).bytes))
+        try await append(KeysAppendRequest(statement: try log.reset(by: .device(own.device), next: own.device.publicKeys).bytes))
     }
 
     private func append(_ request: KeysAppendRequest) async throws {

@@ -11,13 +11,14 @@ extension Cloud {
     ) async throws -> KeysEnrolmentPostResponse {
         let (database, _) = try await keyDatabase(target, by: caller)
         let (message, now) = (try EnrolmentMessage(request.message), clock())
+        let conversation = try message.conversation
         return try await stored(of: database.key) {
             try await self.store.write { transaction in
                 let advance = try transaction.lock(in: database.id)
                 if let row = advance.database, row.key != database.key { throw ServerError.internalError }
                 let rows = try transaction.enrolments(in: database.id)
                 let living = rows.living(at: now)
-                let key = KeyEntries.enrolment(message.conversation, in: database.id)
+                let key = KeyEntries.enrolment(conversation, in: database.id)
                 let kept = try living.first { $0.key == key }.map { row in try EnrolmentConversation(row) }
                 guard let next = try EnrolmentConversation.next(kept, with: message, among: living.count, at: now) else {
                     return .rollback(KeysEnrolmentPostResponse())

@@ -25,10 +25,12 @@ enum EnrolmentMessage: Hashable, Sendable {
     /// The name of the conversation that the message belongs to: the hash of the commitment's form. An opening belongs
     /// to the commitment that it opens, so that no other device can open it.
     var conversation: Digest {
-        switch self {
-        case .commitment(let commitment): commitment.hash
-        case .answer(let answer): answer.commitment
-        case .opening(let opening): EnrolmentCommitment(keys: opening.keys, random: opening.random).hash
+        get throws {
+            switch self {
+            case .commitment(let commitment): commitment.hash
+            case .answer(let answer): answer.commitment
+            case .opening(let opening): try EnrolmentCommitment(keys: opening.keys, random: opening.random).hash
+            }
         }
     }
 }

@@ -17,7 +17,7 @@ import Testing
         init(_ name: String) throws {
             device = try KeyringDevice(name)
             random = Digest(of: Array("\(name) draws".utf8))
-            commitment = EnrolmentCommitment(keys: device.publicKeys, random: random)
+            commitment = try EnrolmentCommitment(keys: device.publicKeys, random: random)
         }
 
         func answer(_ keys: SampleKeyring, drawing number: UInt8 = 1) -> EnrolmentAnswer {
@@ -27,7 +27,7 @@ import Testing
         }
 
         func opening(after keys: SampleKeyring) throws -> EnrolmentOpening {
-            let enrolment = KeyStatement.enrolment(of: device.publicKeys, after: keys.log.head.hash)
+            let enrolment = try KeyStatement.enrolment(of: device.publicKeys, after: keys.log.head.hash)
             return EnrolmentOpening(keys: device.publicKeys, random: random, signature: try device.sign(enrolment))
         }
     }
