@@ -23,7 +23,7 @@ struct Nacre {
             AuditCommands.command, AlertCommands.command, MailCommands.command, Logs.command, Why.command, TelemetryCommand.command,
             MCPCommand.command,
             SchemaCommands.command, CktoolCommands.command, RecordCommands.command, ZoneCommands.command, QueryCommands.command,
-            DatabaseCommands.command, CheckCommand.command,
+            DatabaseCommands.command, KeysCommands.command, CheckCommand.command,
             AssetCommands.command, TaskCommands.command,
             BackupCommands.command, Migrate.command, Explain.command, ConfigCommands.command, Completions.command, Manual.command,
             ShowVersion.command,

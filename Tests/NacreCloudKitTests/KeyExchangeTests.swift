@@ -151,7 +151,7 @@ struct KeyExchangeTests {
         let stranger = try KeyDevice(cloud, in: folder, "other")
         let error = try await stranger.refusal()
         #expect(error.code == .accountTemporarilyUnavailable)
-        #expect(remedy(error).contains("nacre keys enrol") && remedy(error).contains("nacre keys recovery"))
+        #expect(remedy(error).contains("nacre keys enrol") && remedy(error).contains("nacre keys enrol --recovery"))
         let reading = try #require(await #expect(throws: CKError.self) { try await stranger.toOpen() })
         #expect(reading.code == .accountTemporarilyUnavailable)
         let kept = try await stranger.kept()

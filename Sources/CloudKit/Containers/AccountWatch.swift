@@ -9,7 +9,8 @@ extension NSNotification.Name {
     /// is posted on an arbitrary queue, without an object. Apple: iOS 9.
     ///
     /// On this server: posted when an answer shows another status than the one before, and when
-    /// `CloudKitServer.configure` gives another account token. An app that sends no requests can follow
+    /// `CloudKitServer.configure` gives another account token; also when this device has the keys of encrypted values,
+    /// and had none at the use before. An app that sends no requests can follow
     /// `CloudKitPush.RemoteNotifications` to learn of changes.
     public static let CKAccountChanged = NSNotification.Name("CKAccountChangedNotification")
 }
@@ -39,6 +40,9 @@ final class AccountWatch: Sendable {
         default: break
         }
     }
+
+    /// Notes that this device has the keys of the account's encrypted values, and had none before.
+    func keysCame() { changed() }
 
     private func note(_ status: CKAccountStatus, _ settings: ServerSettings) {
         let hasChanged = known.withLock { known in

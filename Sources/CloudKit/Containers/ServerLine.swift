@@ -34,7 +34,7 @@ final class ServerLine: Sendable {
     /// The version that the last answer bore; nil: none.
     let serverVersion = Locked<String?>(nil)
 
-    let accountWatch = AccountWatch()
+    let accountWatch: AccountWatch
     /// Lets discretionary requests wait for others.
     let discretion = Discretion()
 
@@ -65,7 +65,7 @@ final class ServerLine: Sendable {
     init(
         identifier: String?, source: Source, transport: (any Transport)? = nil, timekeeper: Timekeeper = .system,
         staging: AssetStaging = .shared, longLived: LongLivedOperations? = nil,
-        keyStore: KeyStore? = nil,
+        keyStore: KeyStore? = nil, accountWatch: AccountWatch = AccountWatch(),
         log: @escaping @Sendable (String) -> Void = { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }
     ) {
         self.identifier = identifier
@@ -76,6 +76,7 @@ final class ServerLine: Sendable {
         self.staging = staging
         self.longLived = longLived ?? (transport == nil ? .ambient : nil)
         self.keyStore = keyStore ?? (transport == nil ? .ambient : KeyStore(folder: nil))
+        self.accountWatch = accountWatch
         self.log = log
         queue = OperationQueue()
         queue.name = "CloudKit operations"

@@ -2,8 +2,8 @@ import Foundation
 
 /// The errors of keys of encrypted values. On this server: CloudKit's systems have their keys elsewhere.
 extension CKError {
-    private static let enrolment =
-        "Run 'nacre keys enrol' here, and confirm it on a device that has keys; or run 'nacre keys recovery' with the 24 words"
+    static let enrolment =
+        "Run 'nacre keys enrol' here and 'nacre keys approve' on a device that has keys; or 'nacre keys enrol --recovery' with the 24 words"
 
     /// The account has keys, and this device is not among its devices. CloudKit: an account whose user has to do
     /// something before its data can be used is temporarily unavailable. Apps keep their data, and wait.
@@ -21,7 +21,7 @@ extension CKError {
     static func keysRefused(_ reason: String) -> CKError {
         CKError(
             .internalError, text: "The server shows other keys than this device may take",
-            details: [.remedy: "\(reason). Nothing was changed. Ask the server's operator, and compare 'nacre keys list' on your devices"])
+            details: [.remedy: "\(reason). Nothing was changed. Ask the server's operator, and compare 'nacre keys fingerprint' on your devices"])
     }
 
     /// Other devices changed the keys each time.
@@ -36,6 +36,37 @@ extension CKError {
 
     static var noRandomness: CKError {
         CKError(.internalError, text: "The system gives no random bytes for a key")
+    }
+
+    // MARK: Commands
+
+    /// A change of the account's keys is not possible on this device, or not now. Nothing was changed.
+    static func keysUnchanged(_ text: String, remedy: String) -> CKError {
+        CKError(.invalidArguments, text: text, details: [.remedy: remedy])
+    }
+
+    static var accountHasNoKeys: CKError {
+        .keysUnchanged("The account has no keys", remedy: "The first save of an encrypted value makes them")
+    }
+
+    static var deviceHasKeys: CKError {
+        .keysUnchanged("This device has the account's keys", remedy: "'nacre keys status' shows them")
+    }
+
+    static var otherRecoveryWords: CKError {
+        .keysUnchanged(
+            "The 24 words are not those of the account now",
+            remedy: "They are another account's, or 'nacre keys recovery --replace' or a reset has made new ones")
+    }
+
+    static func notRecoveryWords(_ reason: String) -> CKError {
+        .keysUnchanged("The words are not 24 recovery words: \(reason)", remedy: "Type them in their order, as 'nacre keys recovery' has shown them")
+    }
+
+    static var otherFingerprint: CKError {
+        .keysUnchanged(
+            "The account that the server shows has another fingerprint",
+            remedy: "Compare it with the note of the 24 words. If that is what you typed, the server shows an account that is not yours")
     }
 
     // MARK: Files

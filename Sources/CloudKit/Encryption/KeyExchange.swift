@@ -16,13 +16,24 @@
         private var account: KeyAccount?
         private var own: OwnKeys?
         private var zones: [String: ZoneKeys] = [:]
+        /// Whether the account was met without keys for this device.
+        private var hadNone = false
 
         func own(of account: KeyAccount) -> OwnKeys? { self.account == account ? own : nil }
         func zone(_ name: String, of account: KeyAccount) -> ZoneKeys? { self.account == account ? zones[name] : nil }
 
-        mutating func keep(_ own: OwnKeys, of account: KeyAccount) {
+        /// - Returns: whether this device had none when it was asked before.
+        mutating func keep(_ own: OwnKeys, of account: KeyAccount) -> Bool {
             if self.account != account { self = OpenedKeys() }
+            defer { hadNone = false }
             (self.account, self.own) = (account, own)
+            return hadNone
+        }
+
+        /// Notes that this device has no keys of the account.
+        mutating func noteNone(of account: KeyAccount) {
+            self = OpenedKeys()
+            (self.account, hadNone) = (account, true)
         }
 
         mutating func keep(_ keys: ZoneKeys, of account: KeyAccount) {
@@ -65,14 +76,22 @@
 
         /// Returns nil for a zone that is not the user's own in the private database.
         private func keyExchange(for zone: CKRecordZone.ID) async throws(CKError) -> (KeyExchange, Place)? {
-            guard scope == .private, let user = try await currentUser().recordName else { return nil }
             let wire = zone.wire
-            guard wire.ownerRecordName == nil || wire.ownerRecordName == user else { return nil }
+            guard scope == .private, let exchange = try await keyExchange(), [nil, exchange.account.name.user].contains(wire.ownerRecordName) else {
+                return nil
+            }
+            guard let place = Place(owner: exchange.account.name, zone: wire.zoneName) else { throw .noKeysHere }
+            return (exchange, place)
+        }
+
+        /// Returns the conversation about the keys of the user's own account; nil if no user is signed in.
+        func keyExchange() async throws(CKError) -> KeyExchange? {
+            guard let user = try await currentUser().recordName else { return nil }
             let settings = try line.settings()
-            guard let name = AccountName(container: settings.container, environment: settings.environment.rawValue, user: user),
-                let place = Place(owner: name, zone: wire.zoneName)
-            else { throw .noKeysHere }
-            return (KeyExchange(asking: self, of: KeyAccount(server: settings.url.absoluteString, name: name)), place)
+            guard let name = AccountName(container: settings.container, environment: settings.environment.rawValue, user: user) else {
+                throw .noKeysHere
+            }
+            return KeyExchange(asking: self, of: KeyAccount(server: settings.url.absoluteString, name: name))
         }
     }
 
@@ -86,7 +105,7 @@
 
         let account: KeyAccount
         private let conversation: Conversation
-        private var line: ServerLine { conversation.line }
+        var line: ServerLine { conversation.line }
 
         /// - Parameter conversation: its journal is left out. An answer about keys must be new, and holds for no later
         ///   process.
@@ -132,7 +151,7 @@
             }
             switch try await accountState() {
             case .open(let own): return (try await open(shown, at: place, with: own), own)
-            case .closed(let wasRemoved): throw .deviceHasNoKeys(wasRemoved: wasRemoved)
+            case .closed(_, let wasRemoved): throw .deviceHasNoKeys(wasRemoved: wasRemoved)
             case .empty, .ended: throw .keysRefused("The server shows keys of a zone without a log of the account's keys")
             }
         }
@@ -149,17 +168,22 @@
         func accountState() async throws(CKError) -> AccountState {
             let shown = try await shownAccount()
             let state = try await line.keyStore.update(account) { [name = account.name] kept throws(CKError) in try kept.take(shown, of: name) }
-            if case .open(let own) = state { line.openedKeys.withLock { $0.keep(own, of: account) } }
+            switch state {
+            case .open(let own):
+                if line.openedKeys.withLock({ $0.keep(own, of: account) }) { line.accountWatch.keysCame() }
+            case .closed: line.openedKeys.withLock { $0.noteNone(of: account) }
+            case .empty, .ended: break
+            }
             return state
         }
 
         /// Returns the account's keys, and begins the account on its first device.
-        private func ownKeysForSaving() async throws(CKError) -> OwnKeys {
+        func ownKeysForSaving() async throws(CKError) -> OwnKeys {
             if let own = line.openedKeys.withLock({ $0.own(of: account) }) { return own }
             for _ in 0..<Self.triesMax {
                 switch try await accountState() {
                 case .open(let own): return own
-                case .closed(let wasRemoved): throw .deviceHasNoKeys(wasRemoved: wasRemoved)
+                case .closed(_, let wasRemoved): throw .deviceHasNoKeys(wasRemoved: wasRemoved)
                 case .empty: try await begin(after: nil)
                 case .ended(let log): try await begin(after: log)
                 }
@@ -175,9 +199,32 @@
                 try kept.toBegin(of: name, using: random)
             }
             let request = try OwnKeys.beginning(account.name, device: device, recovery: recovery, after: ended, using: random)
-            _ = try await unlessConflict { () throws(CKError) in
+            _ = try await append(request)
+        }
+
+        /// Adds a statement to the account's log.
+        /// - Returns: whether it was added; false if another device or process was quicker.
+        func append(_ request: KeysAppendRequest) async throws(CKError) -> Bool {
+            try await unlessConflict { () throws(CKError) in
                 let _: KeysAppendResponse = try await conversation.ask("keys/append", request, .change)
             }
+        }
+
+        // MARK: Enrolments
+
+        /// Leaves a message for the account's other devices.
+        /// - Returns: whether the server has it; false if the conversation has another message in its place.
+        func post(_ message: [UInt8]) async throws(CKError) -> Bool {
+            try await unlessConflict { () throws(CKError) in
+                let request = KeysEnrolmentPostRequest(message: message)
+                let _: KeysEnrolmentPostResponse = try await conversation.ask("keys/enrolment/post", request, .change)
+            }
+        }
+
+        /// Returns the messages of the account's devices, by conversation.
+        func enrolments() async throws(CKError) -> [KeysEnrolmentListResponse.Conversation] {
+            let page: KeysEnrolmentListResponse = try await conversation.ask("keys/enrolment/list", KeysEnrolmentListRequest(), .read)
+            return page.conversations
         }
 
         /// Returns whether a change was made; false if another device or process was quicker.
@@ -193,10 +240,11 @@
 
         // MARK: Pages
 
-        private func shownAccount() async throws(CKError) -> ShownAccount {
+        /// - Parameter user: the name of a user's record; nil: the account's own.
+        func shownAccount(of user: String? = nil) async throws(CKError) -> ShownAccount {
             var shown = ShownAccount()
             while true {
-                let request = KeysLogRequest(after: shown.statements.isEmpty ? nil : shown.statements.count - 1)
+                let request = KeysLogRequest(user: user, after: shown.statements.isEmpty ? nil : shown.statements.count - 1)
                 let page: KeysLogResponse = try await conversation.ask("keys/log", request, .read)
                 shown.statements += page.statements
                 guard shown.statements.count <= Self.statementsMax, !(page.moreComing && page.statements.isEmpty) else { throw .unexpectedAnswer }

@@ -65,11 +65,20 @@
     enum AccountState: Sendable {
         /// The account has no log yet.
         case empty
-        /// A signed reset has ended the log.
+        /// A signed reset has ended the log, and this device is to begin the next one.
         case ended(KeyLog)
         case open(OwnKeys)
-        /// The account has keys, and this device has none.
-        case closed(wasRemoved: Bool)
+        /// The account has keys, or had some until a reset that names another device, and this device has none.
+        case closed(KeyLog, wasRemoved: Bool)
+
+        /// The newest log.
+        var log: KeyLog? {
+            switch self {
+            case .empty: nil
+            case .ended(let log), .closed(let log, _): log
+            case .open(let own): own.log
+            }
+        }
     }
 
     extension KeptKeys {
@@ -97,13 +106,13 @@
             if let secret = recovery, !newest.isReset, try RecoveryKey(secret, of: account).publicKeys != newest.recovery { recovery = nil }
             let enrolled = device.flatMap { newest.device($0.id) == nil ? nil : $0 }
             if enrolled != nil || own?.fingerprint == newest.fingerprint { own = Pin(fingerprint: newest.fingerprint, head: newest.head) }
-            if newest.isReset { return .ended(newest) }
-            guard let enrolled else { return .closed(wasRemoved: device.map { newest.devices[$0.id] != nil } ?? false) }
+            if let successor = newest.successor, successor == device?.publicKeys { return .ended(newest) }
+            guard let enrolled else { return .closed(newest, wasRemoved: device.map { newest.devices[$0.id]?.removed != nil } ?? false) }
             return .open(try OwnKeys(enrolled, log: newest, shown))
         }
 
         /// Verifies logs, each of which but the first follows the signed reset of the one before.
-        private static func logs(_ statements: [KeyStatement], of account: AccountName) throws -> [KeyLog] {
+        static func logs(_ statements: [KeyStatement], of account: AccountName) throws -> [KeyLog] {
             var logs: [KeyLog] = []
             for statement in statements {
                 if case .begin = statement.action {

@@ -45,13 +45,20 @@ enum Listen {
 }
 
 extension CommandFailure {
-    fileprivate init(_ error: CKError) {
+    /// Makes a failure of an error of the framework, which has its own remedy or is about the variables of an app.
+    init(_ error: CKError) {
         let code: ExitCode =
             switch error.code {
             case .notAuthenticated, .permissionFailure: .authentication
             case .networkFailure, .networkUnavailable, .serviceUnavailable, .badContainer: .unreachable
             default: .failure
             }
-        self.init(code, error.localizedDescription, remedy: "Set the variables CLOUDKIT_… of an app: nacre up writes them, nacre env prints them.")
+        self.init(code, error.localizedDescription, remedy: Self.remedy(of: error))
+    }
+
+    private static func remedy(of error: CKError) -> String {
+        let variables = #"nacre up CONTAINER writes the variables of an app, and eval "$(nacre env)" sets them."#
+        guard let own = error.userInfo["CKErrorRemedy"] as? String else { return variables }
+        return own.contains("CLOUDKIT_") ? "\(own). \(variables)" : "\(own)."
     }
 }

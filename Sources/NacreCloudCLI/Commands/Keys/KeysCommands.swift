@@ -1,0 +1,133 @@
+import CloudKit
+
+/// `nacre keys`
+enum KeysCommands {
+    static let command = Command(
+        "keys", "Look after the keys of a user's encrypted values on this device, which no server has.",
+        discussion: """
+            The device is this machine's user: apps have their keys in the same folder, nacre/keys under XDG_DATA_HOME or ~/.local/share. \(credentials)
+            """,
+        subcommands: [
+            KeysStatus.command, KeysDevices.command, KeysRemove.command, KeysFingerprint.command, KeysEnrol.command, KeysApprove.command,
+            KeysRecovery.command, KeysReset.command,
+        ])
+
+    static let credentials = #"Takes server, environment and account token from the variables of an app: eval "$(nacre env)"."#
+    private static let container = Option.value("container", "name", "The container; by default that of CLOUDKIT_CONTAINER.")
+    static let options = [container, SharedOptions.json]
+
+    static func named(_ call: Call) -> CKContainer {
+        call.value(container).map { CKContainer(identifier: $0) } ?? .default()
+    }
+
+    /// Runs the body of a command with the user's keys.
+    static func with(_ call: Call, _ body: (UserKeys) async throws -> Void) async throws {
+        do {
+            try await body(try await named(call).userKeys())
+        } catch let error as CKError {
+            throw CommandFailure(error)
+        }
+    }
+}
+
+/// `nacre keys status`
+private enum KeysStatus {
+    static let command = Command(
+        "status", "Say whether the account and this device have keys, and what to do next.", discussion: KeysCommands.credentials,
+        options: KeysCommands.options
+    ) { call in
+        try await KeysCommands.with(call) { keys in
+            let status = try await keys.status()
+            if call.has(SharedOptions.json) { return try Output.json(status) }
+            for line in status.lines { try Output.data(line) }
+        }
+    }
+}
+
+extension UserKeys.Status {
+    fileprivate var lines: [String] {
+        let keys =
+            switch self.keys {
+            case .none: "the account has none"
+            case .ended: "were reset; this device begins the next ones"
+            case .here: "this device has the account's"
+            case .elsewhere: "other devices have the account's, and this one has none"
+            case .removed: "this device had the account's, and was removed"
+            }
+        var lines = ["account\t\(user) in \(container), \(environment)", "keys\t\(keys)"]
+        if let generation { lines += ["generation\t\(generation)", "devices\t\(devices)"] }
+        if self.keys == .here { lines.append("recovery words\t\(hasUnseenWords ? "not shown yet" : "not on this device")") }
+        if !zones.isEmpty { lines.append("zones\t\(zones.map(Output.withoutControls).joined(separator: ", "))") }
+        return lines + ["next\t\(next)"]
+    }
+}
+
+/// `nacre keys devices`
+private enum KeysDevices {
+    private struct Answer: Encodable {
+        var devices: [UserKeys.Device]
+    }
+
+    static let command = Command(
+        "devices", "List the devices that open the account's encrypted values.",
+        discussion:
+            "Each line has the ID, the number of the statement of the account's log that added the device, and whether it is this one. "
+            + KeysCommands.credentials,
+        options: KeysCommands.options
+    ) { call in
+        try await KeysCommands.with(call) { keys in
+            let devices = try await keys.devices()
+            if call.has(SharedOptions.json) { return try Output.json(Answer(devices: devices)) }
+            for device in devices { try Output.data("\(device.id)\t\(device.statement)" + (device.isThis ? "\tthis device" : "")) }
+        }
+    }
+}
+
+/// `nacre keys remove`
+private enum KeysRemove {
+    private struct Answer: Encodable {
+        var removed: String
+        /// The zones that have another key now.
+        var renewed: [String]
+    }
+
+    private static let device = Argument("device", "The device, by its ID as nacre keys devices prints it.")
+
+    static let command = Command(
+        "remove", "Remove a device: it opens nothing that is saved from now on.",
+        discussion: """
+            Other devices get the next account key. Zones that this device knows get another key at once, others at their next save. What the device \
+            has opened it may keep. Its sign-in stays: nacre session revoke ends that. \(KeysCommands.credentials)
+            """,
+        arguments: [device], options: KeysCommands.options
+    ) { call in
+        try await KeysCommands.with(call) { keys in
+            let id = try call.require(device)
+            let renewed = try await keys.remove(id)
+            if call.has(SharedOptions.json) { return try Output.json(Answer(removed: id, renewed: renewed)) }
+            Output.message("Removed. Zones with another key: \(renewed.count)")
+        }
+    }
+}
+
+/// `nacre keys fingerprint`
+private enum KeysFingerprint {
+    private static let user = Argument("user", "A user record name; by default that of the account.", isRequired: false)
+
+    static let command = Command(
+        "fingerprint", "Print the fingerprint of an account, for two people or two devices to compare.",
+        discussion: """
+            The fingerprint stays until the account is reset. The head is the newest statement of the account's log: two devices that see the same \
+            fingerprint and the same head see the same devices. \(KeysCommands.credentials)
+            """,
+        arguments: [user], options: KeysCommands.options
+    ) { call in
+        try await KeysCommands.with(call) { keys in
+            let found = try await keys.fingerprint(of: call.arguments.first)
+            if call.has(SharedOptions.json) { return try Output.json(found) }
+            try Output.data("fingerprint\t\(found.fingerprint)")
+            try Output.data("head\t\(found.statement): \(found.head)")
+            if !found.isEnrolled { Output.message("This is what the server shows: compare it with a device of the account.") }
+        }
+    }
+}
