@@ -166,7 +166,7 @@ let package = Package(
             "NacreEndToEndTests",
             [
                 "NacreCloudCLI", "NacreLongLivedApp", "CloudKit", "CloudKitPush", "CoreLocation", "NacreCloudServer", "NacreCloudTorture",
-                "NacreLocks",
+                "NacreCloudWire", "NacreLocks",
                 "NacreCloudTestSupport", "NacreCrypto", "NacreEncryption", "NacreEncryptionForms",
             ]),
         tests("NacreTidyTests", []),

@@ -19,12 +19,15 @@ struct KeyDevice: Sendable {
     let line: ServerLine
 
     /// - Parameter keyBytes: makes the bytes of keys; nil: the system does.
-    init(_ cloud: PretendCloud, _ store: KeyStore, keyBytes: (@Sendable (Int) -> [UInt8])? = nil) throws {
+    init(
+        _ cloud: PretendCloud, _ store: KeyStore, keyBytes: (@Sendable (Int) -> [UInt8])? = nil, accountWatch: AccountWatch = AccountWatch()
+    ) throws {
         let server = CloudKitServer(url: try #require(URL(string: Self.url)), environment: .development, apiToken: "app", accountToken: "account")
         var timekeeper = PretendTime().timekeeper
         timekeeper.keyBytes = keyBytes
         line = ServerLine(
-            identifier: "iCloud.test", source: .explicit(server), transport: cloud, timekeeper: timekeeper, keyStore: store)
+            identifier: "iCloud.test", source: .explicit(server), transport: cloud, timekeeper: timekeeper, keyStore: store,
+            accountWatch: accountWatch)
         let settings = try line.settings()
         line.knownUser.withLock { $0 = ServerLine.KnownUser(settings: settings, recordName: "_alice") }
     }
@@ -69,10 +72,11 @@ struct KeyDevice: Sendable {
                 olderKey: try key.seal(older: own.accountKeys[0], of: log, using: &random).bytes))
     }
 
-    func reset() async throws {
+    /// - Parameter next: the keys of the device that begins the next log; nil: this device's.
+    func reset(next: PublicKeys? = nil) async throws {
         let own = try await own()
         var log = own.log
-        try await append(KeysAppendRequest(statement: try log.reset(by: .device(own.device), next: own.device.publicKeys).bytes))
+        try await append(KeysAppendRequest(statement: try log.reset(by: .device(own.device), next: next ?? own.device.publicKeys).bytes))
     }
 
     private func append(_ request: KeysAppendRequest) async throws {
@@ -151,7 +155,7 @@ struct KeyExchangeTests {
         let stranger = try KeyDevice(cloud, in: folder, "other")
         let error = try await stranger.refusal()
         #expect(error.code == .accountTemporarilyUnavailable)
-        #expect(remedy(error).contains("nacre keys enrol") && remedy(error).contains("nacre keys enrol --recovery"))
+        #expect(remedy(error).contains("nacre keys approve") && remedy(error).contains("nacre keys enrol --recovery"))
         let reading = try #require(await #expect(throws: CKError.self) { try await stranger.toOpen() })
         #expect(reading.code == .accountTemporarilyUnavailable)
         let kept = try await stranger.kept()
@@ -255,6 +259,35 @@ struct KeyExchangeTests {
         #expect(second.newest.id.scope != first.newest.id.scope && second.key(first.newest.id) == nil)
         #expect(await cloud.keys.statements.count == 3)
         #expect(try await KeyDevice(cloud, in: folder).toOpen()?.newest.proof == second.newest.proof)
+    }
+
+    @Test func `a device that a signed reset does not name has no keys, and begins nothing`() async throws {
+        let device = try KeyDevice(cloud, in: folder)
+        _ = try await device.toSave()
+        var random = SystemRandomBytes()
+        try await device.reset(next: DeviceKeys(using: &random).publicKeys)
+        await cloud.change { $0.scopes = [:] }
+        let error = try await KeyDevice(cloud, in: folder).refusal()
+        #expect(error.code == .accountTemporarilyUnavailable && remedy(error).contains("nacre keys enrol"))
+        #expect(await cloud.keys.statements.count == 2)
+    }
+
+    @Test func `an app is told once that its device has keys that it had lacked`() async throws {
+        let keys = try await KeyDevice(cloud, in: folder).toSave()
+        let told = Locked(0)
+        let watch = AccountWatch { told.withLock { $0 += 1 } }
+        let late = try KeyDevice(cloud, KeyStore(folder: folder.path + "/late"), accountWatch: watch)
+        await #expect(throws: CKError.self) { try await late.toOpen() }
+        #expect(told.withLock { $0 } == 0)
+        let name = try #require(KeyDevice.account?.fileName)
+        try FileManager.default.createDirectory(atPath: folder.path + "/late", withIntermediateDirectories: true)
+        try FileManager.default.copyItem(atPath: "\(folder.path)/keys/\(name)", toPath: "\(folder.path)/late/\(name)")
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: "\(folder.path)/late/\(name)")
+        for _ in 0..<2 {
+            #expect(try await late.toOpen()?.newest.proof == keys.newest.proof)
+            late.forget()
+        }
+        #expect(told.withLock { $0 } == 1)
     }
 
     // MARK: A hostile server

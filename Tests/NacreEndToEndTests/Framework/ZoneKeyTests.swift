@@ -6,30 +6,32 @@ import Testing
 
 @testable import CloudKit
 
-/// Tests of the keys of encrypted values that devices make, keep and open, over a server in its own process.
-struct ZoneKeyTests {
-    /// A process of one of Ada's devices.
-    private struct Process: Sendable {
-        let line: ServerLine
+/// A process of one of Ada's devices, which keeps its keys in a folder of the device.
+struct KeyProcess: Sendable {
+    let line: ServerLine
 
-        /// - Parameter folder: the device's folder of keys.
-        init(_ cloud: NewCloud, token: String, keysIn folder: String) throws {
-            let server = CloudKitServer(
-                url: try WebServicesClient.url(cloud.server.url), environment: .development, apiToken: cloud.apiToken, accountToken: token)
-            line = ServerLine(identifier: cloud.container, source: .explicit(server), keyStore: KeyStore(folder: folder))
-        }
-
-        private var conversation: Conversation {
-            Conversation(line: line, scope: .private, patience: Patience(requestTimeout: 60, resourceTimeout: nil, retriesNetworkErrors: false))
-        }
-
-        func toOpen(_ zone: CKRecordZone.ID = Device.zoneID) async throws -> ZoneKeys? { try await conversation.zoneKeys(of: zone) }
-        func toSave(_ zone: CKRecordZone.ID = Device.zoneID) async throws -> ZoneKeys { try await conversation.zoneKeysForSaving(in: zone) }
+    /// - Parameter folder: the device's folder of keys.
+    init(_ cloud: NewCloud, token: String, keysIn folder: String) throws {
+        let server = CloudKitServer(
+            url: try WebServicesClient.url(cloud.server.url), environment: .development, apiToken: cloud.apiToken, accountToken: token)
+        // A device that waits for another one asks again at once.
+        var timekeeper = Timekeeper.system
+        timekeeper.pause = { _ in await Task.yield() }
+        line = ServerLine(
+            identifier: cloud.container, source: .explicit(server), timekeeper: timekeeper, keyStore: KeyStore(folder: folder))
     }
 
-    /// Runs a server on which Ada has two devices and a zone.
-    private func withDevices(
-        _ body: (_ process: (_ device: String) throws -> Process, _ folder: TemporaryFolder) async throws -> Void
+    private var conversation: Conversation {
+        Conversation(line: line, scope: .private, patience: Patience(requestTimeout: 60, resourceTimeout: nil, retriesNetworkErrors: false))
+    }
+
+    func toOpen(_ zone: CKRecordZone.ID = Device.zoneID) async throws -> ZoneKeys? { try await conversation.zoneKeys(of: zone) }
+    func toSave(_ zone: CKRecordZone.ID = Device.zoneID) async throws -> ZoneKeys { try await conversation.zoneKeysForSaving(in: zone) }
+    func keys() async throws -> UserKeys { try await CKContainer(line: line).userKeys() }
+
+    /// Runs a server on which Ada has a zone, and as many devices as the body names.
+    static func withDevices(
+        _ body: (_ process: (_ device: String) throws -> KeyProcess, _ folder: TemporaryFolder) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
         try await RunningServer.with { server in
@@ -37,12 +39,15 @@ struct ZoneKeyTests {
             try await cloud.addUser(Device.ada)
             let token = try await cloud.device(of: Device.ada)
             try await Device(cloud, token: token).database.save(CKRecordZone(zoneID: Device.zoneID))
-            try await body({ try Process(cloud, token: token, keysIn: "\(folder.path)/\($0)") }, folder)
+            try await body({ try KeyProcess(cloud, token: token, keysIn: "\(folder.path)/\($0)") }, folder)
         }
     }
+}
 
+/// Tests of the keys of encrypted values that devices make, keep and open, over a server in its own process.
+struct ZoneKeyTests {
     @Test func `the first use makes the keys of account and zone, and another process of the device opens them`() async throws {
-        try await withDevices { process, folder in
+        try await KeyProcess.withDevices { process, folder in
             let phone = try process("phone")
             #expect(try await phone.toOpen() == nil)
             let keys = try await phone.toSave()
@@ -57,7 +62,7 @@ struct ZoneKeyTests {
     }
 
     @Test func `another device without keys is told how to come by them`() async throws {
-        try await withDevices { process, _ in
+        try await KeyProcess.withDevices { process, _ in
             _ = try await process("phone").toSave()
             let tablet = try process("tablet")
             for _ in 0..<2 {
@@ -70,7 +75,7 @@ struct ZoneKeyTests {
     }
 
     @Test func `processes of a device that begin at once have the same keys`() async throws {
-        try await withDevices { process, _ in
+        try await KeyProcess.withDevices { process, _ in
             let processes = try (0..<4).map { _ in try process("phone") }
             let proofs = try await withThrowingTaskGroup(of: String.self) { group in
                 for process in processes { group.addTask { "\(try await process.toSave().newest.proof)" } }
@@ -81,7 +86,7 @@ struct ZoneKeyTests {
     }
 
     @Test func `the default zone has keys before anything was saved in it, and a zone that is missing has none`() async throws {
-        try await withDevices { process, _ in
+        try await KeyProcess.withDevices { process, _ in
             let phone = try process("phone")
             let keys = try await phone.toSave(CKRecordZone.default().zoneID)
             #expect(try await process("phone").toOpen(CKRecordZone.default().zoneID)?.newest.proof == keys.newest.proof)
@@ -91,7 +96,7 @@ struct ZoneKeyTests {
     }
 
     @Test func `a zone that was deleted and made again has another key`() async throws {
-        try await withDevices { process, _ in
+        try await KeyProcess.withDevices { process, _ in
             let phone = try process("phone")
             let first = try await phone.toSave()
             let database = CKContainer(line: phone.line).privateCloudDatabase

@@ -2,10 +2,6 @@ import CloudKit
 
 /// `nacre keys enrol`
 enum KeysEnrol {
-    private struct Answer: Encodable {
-        var fingerprint: UserKeys.Fingerprint
-    }
-
     private static let recovery = Option.flag("recovery", "Use the 24 recovery words, and the fingerprint noted beside them.")
     private static let trustServer = Option.flag("trust-server", "With --recovery: take the account that the server shows, without its fingerprint.")
 
@@ -32,7 +28,7 @@ enum KeysEnrol {
                 }
             }
             let fingerprint = try await keys.fingerprint()
-            if call.has(SharedOptions.json) { return try Output.json(Answer(fingerprint: fingerprint)) }
+            if call.has(SharedOptions.json) { return try Output.json(fingerprint) }
             Output.message("This device has the account's keys. Its fingerprint is \(fingerprint.fingerprint).")
         }
     }
