@@ -1,3 +1,4 @@
+import NacreCloudWire
 import NacreCrypto
 import NacreEncryption
 import NacreEncryptionForms
