@@ -49,6 +49,14 @@ import Testing
             let fingerprint = try await run(["fingerprint"], on: "phone")
             #expect(fingerprint.output.contains(note.fingerprint) && fingerprint.output.contains("head\t0: "), "\(fingerprint)")
 
+            // Another user sees the same fingerprint, as the server shows it.
+            let ada = try #require(try await run(["status", "--json"], on: "phone").object()["user"] as? String)
+            try await cloud.addUser("ben@example.com")
+            let bens = ["CLOUDKIT_ACCOUNT_TOKEN": try await cloud.device(of: "ben@example.com"), "XDG_DATA_HOME": server.scratch + "/ben"]
+            let compared = try await Nacre.run(
+                ["keys", "fingerprint", ada], in: server.scratch, environment: variables.merging(bens) { _, new in new })
+            #expect(compared.output == fingerprint.output && compared.messages.contains("what the server shows"), "\(compared)")
+
             let words = note.words[..<12].joined(separator: " ") + "\n" + note.words[12...].joined(separator: " ") + "\n"
             let refused = try await run(["enrol", "--recovery"], on: "tablet", input: words)
             #expect(refused.status == 1 && refused.messages.contains("another fingerprint"), "\(refused)")
