@@ -96,11 +96,17 @@ struct AdministeredShareTests {
         #expect(refused.status == 403 && refused.json?["field"]?.text == "environment", "\(refused.text)")
         let audit = await scene.administrate("GET", "/admin/1/audit").text
         #expect(audit.contains("POST /admin/1/shares/create"))
-        let save = Body.modify("create", #""recordName":"cloudkit.zoneshare","recordType":"cloudkit.share""#, Body.inWork)
-        let escaped = save.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\\"")
-        let saved = await scene.administrate(
-            "POST", "/admin/1/records/modify", #"{\#(place),"database":"private","user":"ada@example.com","request":"\#(escaped)"}"#)
-        #expect(saved.status == 403 && saved.json?["field"]?.text == "environment", "\(saved.text)")
+        let shares = [
+            #""recordName":"cloudkit.zoneshare","recordType":"cloudkit.share""#,
+            #""recordName":"n","recordType":"Note","parent":{"recordName":"below a shared root"}"#,
+        ]
+        for record in shares {
+            let save = Body.modify("create", record, Body.inWork)
+            let escaped = save.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\\\"")
+            let saved = await scene.administrate(
+                "POST", "/admin/1/records/modify", #"{\#(place),"database":"private","user":"ada@example.com","request":"\#(escaped)"}"#)
+            #expect(saved.status == 403 && saved.json?["field"]?.text == "environment", "\(saved.text)")
+        }
         let page = try await ConsoleTests.ConsolePage(scene, as: .developer)
         #expect(await page.ask("POST", "shares/create", #"{\#(Self.place),"user":"ada@example.com","zone":"Work"}"#).status == 403)
     }
