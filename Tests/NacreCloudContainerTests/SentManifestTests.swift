@@ -203,7 +203,7 @@ import Testing
         #expect(try fault(operation(set: ["a": 9]), over: stored(nil), later) == .keyIsNotNewest("a"), "without a manifest too")
         var other = Self.setting
         other.newestKeys = [try #require(ScopeID([UInt8](repeating: 8, count: 16))): 2]
-        #expect(try fault(operation(set: ["a": 9], old), over: stored(before), other) == nil)
+        #expect(try fault(operation(set: ["a": 9], old), over: stored(before), other) == .keyIsNotNewest("a"), "of an earlier zone")
     }
 
     @Test func `the stamp of a new manifest lies a day ahead of the server's clock at most`() throws {

@@ -44,7 +44,7 @@ struct KeyDevice: Sendable {
 
     func toOpen(_ zone: CKRecordZone.ID = notes) async throws -> ZoneKeys? { try await conversation.zoneKeys(of: zone) }
     func toSave(_ zone: CKRecordZone.ID = notes) async throws -> ZoneKeys { try await conversation.zoneKeysForSaving(in: zone) }
-    func forget(_ zone: CKRecordZone.ID = notes) { conversation.forgetZoneKeys(of: zone) }
+    func forget(_ zone: CKRecordZone.ID = notes) { conversation.forgetZoneKeys(named: zone.zoneName) }
 
     /// Returns the error of asking for keys to save with.
     func refusal() async throws -> CKError {

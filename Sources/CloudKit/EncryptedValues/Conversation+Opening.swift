@@ -13,6 +13,10 @@ struct ShownRecord: Sendable {
     var held: EncryptedFields?
     /// The moment at which the record was created, as the app's object has it.
     var created: Timestamp?
+    /// The name of the parent in the version that the app's object has; empty for none.
+    var heldParent = ""
+    /// Whether the record is the answer to a save of plain fields, which the server has made.
+    var isSavedPlain = false
     /// The manifest that this device has just sent for the record; nil: none.
     var sent: [UInt8]?
 }
@@ -82,7 +86,14 @@ extension Conversation {
         #if canImport(NacreEncryption)
             guard !names.isEmpty else { return }
             line.seenRecords.withLock { $0.forget(zonesNamed: Set(names)) }
-            line.openedKeys.withLock { opened in names.forEach { opened.forget($0) } }
+            names.forEach(forgetZoneKeys(named:))
+        #endif
+    }
+
+    /// Has the keys of a zone asked for again.
+    func forgetZoneKeys(named name: String) {
+        #if canImport(NacreEncryption)
+            line.openedKeys.withLock { $0.forget(name) }
         #endif
     }
 }
@@ -93,9 +104,14 @@ extension ModifyPlan.Batch {
         zip(saves, answers).map { save, answer in
             switch answer {
             case .record(let record):
-                ShownRecord(record: record, id: save.record.recordID, held: save.held, created: save.created, sent: save.change.manifest?.bytes)
+                ShownRecord(
+                    record: record, id: save.record.recordID, held: save.held, created: save.created, heldParent: save.secrets.parent,
+                    isSavedPlain: save.change.manifest == nil, sent: save.change.manifest?.bytes)
             case .failure(_, let error):
-                error.serverRecord.map { ShownRecord(record: $0.value, id: save.record.recordID, held: save.held, created: save.created) }
+                error.serverRecord.map {
+                    ShownRecord(
+                        record: $0.value, id: save.record.recordID, held: save.held, created: save.created, heldParent: save.secrets.parent)
+                }
             case .deleted: nil
             }
         }
@@ -116,7 +132,9 @@ extension ModifyPlan.Batch {
 
         /// The values of the app's object, if it has the record's manifest and all values that this lists.
         fileprivate var heldValues: EncryptedFields? {
-            guard let held, sent == nil, record.manifest != nil, held.manifest == record.manifest else { return nil }
+            guard let held, sent == nil, record.manifest != nil, held.manifest == record.manifest,
+                (record.parent?.recordName ?? "").utf8.elementsEqual(heldParent.utf8)
+            else { return nil }
             return held.listed.allSatisfy { held.fetched[$0] != nil } ? held : nil
         }
     }
@@ -145,6 +163,7 @@ extension ModifyPlan.Batch {
                 keys.found[zone] = found
                 switch found {
                 case .failure(let error):
+                    if shown.isSavedPlain { return .success(EncryptedFields(unopened: shown.record)) }
                     keys.fault = keys.fault ?? error
                     return .failure(error)
                 case .success(.none): return .success(EncryptedFields(unopened: shown.record))
@@ -152,10 +171,16 @@ extension ModifyPlan.Batch {
                     do throws(SecretFault) {
                         return .success(try open(shown, with: zoneKeys, asked: asked, since: moment))
                     } catch {
-                        // Another device may have made a newer key.
-                        guard error == .otherKey, keys.renewed.insert(zone).inserted else { return .failure(CKError(error, of: shown.id)) }
-                        forgetZoneKeys(of: zone)
-                        keys.found[zone] = nil
+                        // Another device may have made a newer key, or the zone.
+                        if error == .otherKey || error == .otherScope, keys.renewed.insert(zone).inserted {
+                            forgetZoneKeys(named: zone.zoneName)
+                            keys.found[zone] = nil
+                        } else if error == .otherScope {
+                            tell("\(error.text)", of: zone)
+                            return .success(EncryptedFields(unopened: shown.record))
+                        } else {
+                            return .failure(CKError(error, of: shown.id))
+                        }
                     }
                 }
             }

@@ -96,7 +96,7 @@ extension Conversation {
                 isOver = true
             }
             guard !again.isEmpty, !(isAtomic && isOver) else { return nil }
-            if fetchingKeys { forgetZoneKeys(of: batch.zoneID) }
+            if fetchingKeys { forgetZoneKeys(named: batch.zoneID.zoneName) }
             let indices = isAtomic ? Array(saves.indices) : again.sorted()
             let repeated = ModifyPlan.Batch(zoneID: batch.zoneID, saves: indices.map { saves[$0] }, deletions: isAtomic ? batch.deletions : [])
             return RepeatedSaves(batch: repeated, indices: indices, tries: tries.next(fetchingKeys: fetchingKeys))

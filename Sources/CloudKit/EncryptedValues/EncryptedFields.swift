@@ -110,7 +110,9 @@ struct EncryptedFields: Sendable {
     func edited(since sent: SecretChange) -> Set<String> {
         changed.filter { name in
             if let value = sent.values[name] { return values[name] != value }
-            return !sent.cleared.contains(name) || values[name] != nil || held[name] != nil
+            if values[name] != nil || held[name] != nil { return true }
+            // A clear of a value that the version did not have was not sent, and is done.
+            return !sent.cleared.contains(name) && (listed.contains(name) || fetched[name] != nil)
         }
     }
 

@@ -23,7 +23,10 @@
         /// asked for: it may be older than what another operation has seen meanwhile.
         private(set) var moment = 1
         private var settings: ServerSettings?
-        private var versions = Recent<CKRecord.ID, Note>(max: SeenRecords.entriesMax)
+        /// The last versions of each record, the newest last.
+        private var versions = Recent<CKRecord.ID, [Note]>(max: SeenRecords.entriesMax)
+        /// The most versions of a record. The oldest stays: it holds against answers that were asked for long ago.
+        static let notesMax = 8
         private var fields = Recent<FieldName, Bool>(max: SeenRecords.entriesMax)
         /// Zones of which the log has said that their values cannot be opened.
         private var told = Recent<CKRecordZone.ID, Bool>(max: 1_000)
@@ -38,12 +41,12 @@
 
         /// Returns the newest version that was seen of a record; nil if it was noted from a moment on.
         func version(of recordID: CKRecord.ID, before moment: Int) -> RecordManifest.Version? {
-            versions[recordID].flatMap { $0.moment < moment ? $0.version : nil }
+            versions[recordID]?.last { $0.moment < moment }?.version
         }
 
         /// Returns the moment at which a record was created whose versions were seen; nil if they were noted from a moment on.
         func created(_ recordID: CKRecord.ID, before moment: Int) -> Timestamp? {
-            versions[recordID].flatMap { $0.moment < moment ? $0.created : nil }
+            versions[recordID]?.last { $0.moment < moment }?.created
         }
 
         /// Returns whether a field is known as encrypted.
@@ -51,9 +54,10 @@
 
         /// Notes a version whose manifest was checked, if it is later than the one that is known.
         mutating func note(_ manifest: RecordManifest, of record: Record, _ recordID: CKRecord.ID) {
-            let (known, new) = (versions[recordID]?.version, manifest.version)
-            if known.map({ $0.scope != new.scope || $0.stamp < new.stamp }) ?? true {
-                versions[recordID] = Note(version: new, created: record.created.timestamp, moment: moment)
+            let (notes, new) = (versions[recordID] ?? [], manifest.version)
+            if (notes.last?.version).map({ $0.scope != new.scope || $0.stamp < new.stamp }) ?? true {
+                let note = Note(version: new, created: record.created.timestamp, moment: moment)
+                versions[recordID] = notes.count < Self.notesMax ? notes + [note] : [notes[0]] + notes.dropFirst(2) + [note]
                 moment += 1
             }
             for field in manifest.parts.fields { fields[FieldName(type: record.recordType, field: field.name)] = true }

@@ -13,6 +13,8 @@
         case rolledBack
         /// The values are sealed with a key that does not count, or that this device does not have.
         case otherKey
+        /// The values are sealed for another scope than the zone's: for an earlier zone of its name, or before a reset.
+        case otherScope
         /// A field that this device knows as encrypted arrived plain.
         case plain(field: String)
         /// The record's name, type or a value has no sealed form.
@@ -23,6 +25,7 @@
             case .changed: "its encrypted values are not those that were saved together"
             case .rolledBack: "the server shows an older version than this device has seen"
             case .otherKey: "its encrypted values are sealed with a key that does not count in its zone"
+            case .otherScope: "its encrypted values were sealed with keys that its zone no longer has"
             case .plain(let field): "the encrypted field '\(field)' arrived without encryption"
             case .cannotBeSealed: "its encrypted values cannot be sealed"
             }
@@ -52,11 +55,12 @@
             let shown = record.fields.sealed
             let place = try recordPlace(record.recordName, type: record.recordType)
             guard let bytes = record.manifest, let form = try? RecordManifest(bytes) else { throw .changed }
+            guard form.parts.keyID.scope == newest.id.scope else { throw kept?.scope == newest.id.scope ? .rolledBack : .otherScope }
             var sealed: [String: NacreEncryptionForms.SealedValue] = [:]
             for (name, value) in shown { sealed[name] = try? NacreEncryptionForms.SealedValue(value.bytes) }
             guard sealed.count == shown.count else { throw .changed }
             // A zone that came again under its name has another scope, and its records begin anew.
-            let earlier = kept.flatMap { $0.scope == form.parts.keyID.scope ? $0 : nil }
+            let earlier = kept.flatMap { $0.scope == newest.id.scope ? $0 : nil }
             try check(
                 form, of: place, values: sealed, parent: record.parent?.recordName ?? "", asked: asked.map { Set($0) }, kept: earlier)
             if let plain = form.parts.fields.first(where: { record.fields[$0.name] != nil && sealed[$0.name] == nil }) {
@@ -110,7 +114,10 @@
             guard plaintexts.count == secrets.values.count, let sealed = try? newest.seal(plaintexts, of: place, using: &random) else {
                 throw .cannotBeSealed
             }
-            let left = (base?.parts.fields ?? []).filter { sealed[$0.name] == nil && !secrets.cleared.contains($0.name) }
+            let kept = base.flatMap { $0.parts.keyID.scope == newest.id.scope ? $0.parts : nil }
+            let left = (kept?.fields ?? []).filter { sealed[$0.name] == nil && !secrets.cleared.contains($0.name) }
+            // Values of another scope can be opened by nobody, and no manifest of this one may list them.
+            let lost = kept == nil ? (base?.parts.fields ?? []).map(\.name).filter { sealed[$0] == nil } : []
             let parent: String =
                 switch change.parent {
                 case .keep: secrets.parent
@@ -125,18 +132,20 @@
                     let parts = RecordManifest.Parts(
                         keyID: newest.id, number: number, stamp: stamp, writer: device.id, parent: bound,
                         fields: left + sealed.map { RecordManifest.Field(name: $0.key, hash: $0.value.hash) },
-                        files: base?.parts.files ?? [], admission: admission)
+                        files: kept?.files ?? [], admission: admission)
                     return try parts.map { try newest.manifest($0, of: place, by: device) }
                 }()
             else { throw .cannotBeSealed }
             return SealedChange(
-                keyID: newest.id.text, values: sealed.mapValues { $0.bytes }, manifest: form.bytes, base: base?.hash.bytes)
+                keyID: newest.id.text, values: sealed.mapValues { $0.bytes }, lost: lost, manifest: form.bytes, base: base?.hash.bytes)
         }
 
-        /// Returns the manifest that a save builds on. It is checked again, because an archive may have brought it.
+        /// Returns the manifest that a save builds on. It is checked again, because an archive may have brought it. One of
+        /// another scope cannot be: its hash alone counts, by which the server tells versions apart.
         private func base(of secrets: SecretChange, _ place: RecordPlace) throws(SecretFault) -> RecordManifest? {
             guard let bytes = secrets.manifest else { return nil }
             guard let form = try? RecordManifest(bytes) else { throw .changed }
+            guard form.parts.keyID.scope == newest.id.scope else { return form }
             try check(form, of: place, values: [:], parent: secrets.parent, asked: [], kept: nil)
             return form
         }
@@ -147,6 +156,8 @@
         var keyID: String
         /// The sealed values by field.
         var values: [String: [UInt8]]
+        /// The fields that the save clears, because their values are sealed for another scope.
+        var lost: [String]
         var manifest: [UInt8]
         /// The hash of the manifest that it is made from.
         var base: [UInt8]?
@@ -159,7 +170,7 @@
                 guard let bytes = sealed.values[field.name] else { continue }
                 set[field.name] = .sealed(NacreCloudWire.SealedValue(type: field.value.type, keyID: sealed.keyID, bytes: bytes))
             }
-            cleared = Set(cleared).union(secrets.cleared).sorted()
+            cleared = Set(cleared).union(secrets.cleared).union(sealed.lost).sorted()
             manifest = Manifest(bytes: sealed.manifest, base: sealed.base)
         }
     }

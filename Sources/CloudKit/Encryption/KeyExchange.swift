@@ -18,15 +18,24 @@
         private var zones: [String: ZoneKeys] = [:]
         /// Whether the account was met without keys for this device.
         private var hadNone = false
+        /// The time at which the account was asked for, in the seconds of `Timekeeper.now`.
+        private var asked = 0.0
+        /// Seconds for which the account is taken as it was. A removed device may read what is saved meanwhile.
+        static let accountSeconds = 60.0
 
         func own(of account: KeyAccount) -> OwnKeys? { self.account == account ? own : nil }
         func zone(_ name: String, of account: KeyAccount) -> ZoneKeys? { self.account == account ? zones[name] : nil }
 
+        /// Returns whether the account's keys are known since so long that it is asked for again before a save.
+        func mustAskAgain(about account: KeyAccount, at now: Double) -> Bool {
+            self.account == account && own != nil && now - asked >= Self.accountSeconds
+        }
+
         /// - Returns: whether this device had none when it was asked before.
-        mutating func keep(_ own: OwnKeys, of account: KeyAccount) -> Bool {
+        mutating func keep(_ own: OwnKeys, of account: KeyAccount, at now: Double) -> Bool {
             if self.account != account { self = OpenedKeys() }
             defer { hadNone = false }
-            (self.account, self.own) = (account, own)
+            (self.account, self.own, asked) = (account, own, now)
             return hadNone
         }
 
@@ -67,11 +76,6 @@
         func zoneKeysForSaving(in zone: CKRecordZone.ID) async throws(CKError) -> ZoneKeys {
             guard let (exchange, place) = try await keyExchange(for: zone) else { throw .noKeysHere }
             return try await exchange.zoneKeysForSaving(at: place)
-        }
-
-        /// Has the keys of a zone asked for again, after the server has refused a save under an older version.
-        func forgetZoneKeys(of zone: CKRecordZone.ID) {
-            line.openedKeys.withLock { $0.forget(zone.zoneName) }
         }
 
         /// Returns nil for a zone that is not the user's own in the private database.
@@ -116,11 +120,19 @@
 
         func zoneKeys(at place: Place) async throws(CKError) -> ZoneKeys? {
             if let known = line.openedKeys.withLock({ $0.zone(place.zone, of: account) }) { return known }
-            guard let shown = try await scope(of: place.zone) else { return nil }
+            guard let shown = try await scope(of: place.zone) else {
+                // A zone without a scope has no records with manifests, for which alone the keys are asked.
+                let hasSeen = try await line.keyStore.keys(of: account).scopes[place.zone] != nil
+                if hasSeen { throw .keysRefused("The server shows no keys of zone '\(place.zone)', and this device has seen some") }
+                return nil
+            }
             return try await open(shown, at: place).keys
         }
 
         func zoneKeysForSaving(at place: Place) async throws(CKError) -> ZoneKeys {
+            let now = line.timekeeper.now()
+            // Another device may have removed one since, and that one has the zone's key.
+            if line.openedKeys.withLock({ $0.mustAskAgain(about: account, at: now) }) { _ = try await accountState() }
             let known = line.openedKeys.withLock { opened in
                 opened.own(of: account).flatMap { own in opened.zone(place.zone, of: account).map { (own, $0) } }
             }
@@ -170,7 +182,8 @@
             let state = try await line.keyStore.update(account) { [name = account.name] kept throws(CKError) in try kept.take(shown, of: name) }
             switch state {
             case .open(let own):
-                if line.openedKeys.withLock({ $0.keep(own, of: account) }) { line.accountWatch.keysCame() }
+                let now = line.timekeeper.now()
+                if line.openedKeys.withLock({ $0.keep(own, of: account, at: now) }) { line.accountWatch.keysCame() }
             case .closed: line.openedKeys.withLock { $0.noteNone(of: account) }
             case .empty, .ended: break
             }
@@ -179,7 +192,6 @@
 
         /// Returns the account's keys, and begins the account on its first device.
         func ownKeysForSaving() async throws(CKError) -> OwnKeys {
-            if let own = line.openedKeys.withLock({ $0.own(of: account) }) { return own }
             for _ in 0..<Self.triesMax {
                 switch try await accountState() {
                 case .open(let own): return own

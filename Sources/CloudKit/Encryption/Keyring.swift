@@ -102,9 +102,16 @@
                 }
                 try log.check(fingerprint: own.fingerprint, kept: own.head)
             }
-            // Another device has begun the account, or has replaced the recovery key.
-            if let secret = recovery, !newest.isReset, try RecoveryKey(secret, of: account).publicKeys != newest.recovery { recovery = nil }
             let enrolled = device.flatMap { newest.device($0.id) == nil ? nil : $0 }
+            // Another device has replaced the recovery key. Only a log that has this device may end the secret that it
+            // keeps: the server can make any other.
+            if enrolled != nil, let secret = recovery, !newest.isReset,
+                try RecoveryKey(secret, of: account).publicKeys != newest.recovery
+            {
+                recovery = nil
+            }
+            // The scopes of a log that was reset went with it.
+            if enrolled != nil, own.map({ $0.fingerprint != newest.fingerprint }) ?? false { scopes = [:] }
             if enrolled != nil || own?.fingerprint == newest.fingerprint { own = Pin(fingerprint: newest.fingerprint, head: newest.head) }
             if let successor = newest.successor, successor == device?.publicKeys { return .ended(newest) }
             guard let enrolled else { return .closed(newest, wasRemoved: device.map { newest.devices[$0.id]?.removed != nil } ?? false) }

@@ -107,7 +107,7 @@
             let code = try admitting.take(opening, at: now)
             var log = own.log
             let statement = try admitting.add(typed: try await typed(code, compare), to: &log, at: now)
-            let id = DeviceID(of: opening.keys)
+            let id = try DeviceID(of: opening.keys)
             guard try await exchange.append(try own.addition(statement, of: id, in: log, using: random)) else {
                 throw CKError.keysUnchanged("Another device has changed the keys meanwhile", remedy: "Begin again with 'nacre keys enrol'")
             }

@@ -34,7 +34,8 @@ extension RecordVerdict.Save {
     ///
     /// - Parameters:
     ///   - sent: the manifest that the save brings.
-    ///   - newest: the newest version of each scope's key, as far as the server knows it.
+    ///   - newest: the newest version of the key of each scope of the zone, as far as the server knows it. A zone that
+    ///     has a scope takes nothing that is sealed for another, such as that of an earlier zone of its name.
     ///   - now: the server's time.
     /// - Throws: the error of a save that the manifest forbids.
     func manifest(
@@ -45,7 +46,7 @@ extension RecordVerdict.Save {
         if sent == nil, stored == nil, operation.change.set.sealed.isEmpty { return nil }
         let (before, after) = (live?.content.fields.sealed ?? [:], fields.sealed)
         let changed = Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }.sorted()
-        let isOld = { (id: KeyID) in newest[id.scope].map { $0 != id.version } ?? false }
+        let isOld = { (id: KeyID) in newest.isEmpty ? false : newest[id.scope] != id.version }
         if let old = changed.first(where: { after[$0]?.keyID.flatMap(KeyID.init(text:)).map(isOld) ?? false }) { throw .keyIsNotNewest(old) }
         guard let sent else {
             guard stored != nil else {
