@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,8 +13,19 @@ import source from "../src/module.js";
 
 const folder = mkdtempSync(join(tmpdir(), "cloudkit-js-"));
 const at = (name) => join(folder, name);
-before(() => { execFileSync(fileURLToPath(new URL("../../../Scripts/cloudkit-js/make", import.meta.url)), [folder]); });
+const make = fileURLToPath(new URL("../../../Scripts/cloudkit-js/make", import.meta.url));
+before(() => { execFileSync(make, [folder]); });
 after(() => { rmSync(folder, { recursive: true }); });
+
+test("the script that makes the files tells its usage, refuses options that it does not know, and writes nothing then", () => {
+    const empty = at("empty");
+    mkdirSync(empty);
+    assert.match(execFileSync(make, ["--help"], { cwd: empty, encoding: "utf8" }), /usage:.*make/);
+    for (const wrong of [["--folder"], ["-x", "folder"], ["one", "two"]]) {
+        assert.throws(() => execFileSync(make, wrong, { cwd: empty, stdio: "pipe" }), { status: 2 }, wrong.join(" "));
+    }
+    assert.deepEqual(readdirSync(empty), []);
+});
 
 /** Runs the classic script as a page does that has it from `src`. */
 function page(src, globals = {}) {
