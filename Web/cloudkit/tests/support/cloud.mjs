@@ -1,7 +1,7 @@
 /** A server of the tests' own, with a container, its tokens and users. */
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { generateKeyPairSync } from "node:crypto";
 import { tmpdir } from "node:os";
@@ -55,6 +55,12 @@ async function asked(url, body, headers = {}) {
     return object;
 }
 
+/**
+ * A script of the shell: runs the program that is named behind a folder. When the standard input ends, it ends the program
+ * and removes the folder. The input ends with the process that holds its other end, in each runtime and in each case.
+ */
+const endingWithInput = 'folder=$1; shift; exec 3<&0; { cat <&3; kill -9 $$; rm -rf "$folder"; } & exec "$@" 3<&- </dev/null';
+
 /** Starts a server, which ends with the tests of the file. NACRE names the binary; without it, the debug build's. */
 export async function startCloud() {
     const binary = process.env.NACRE ?? fileURLToPath(new URL("../../../../.build/debug/nacre", import.meta.url));
@@ -63,13 +69,11 @@ export async function startCloud() {
     const port = await freePort();
     const log = openSync(join(folder, "log"), "a");
     const data = join(folder, "data");
-    const server = spawn(binary, ["serve", "--data", data, "--listen", `127.0.0.1:${port}`, "--request-rate", "0"], { stdio: ["ignore", log, log] });
-    // The process of a test file ends when its tests have, and takes the server along.
+    const serving = [binary, "serve", "--data", data, "--listen", `127.0.0.1:${port}`, "--request-rate", "0"];
+    const server = spawn("sh", ["-c", endingWithInput, "sh", folder, ...serving], { stdio: ["pipe", log, log] });
+    // The server keeps no test file's process alive.
     server.unref();
-    process.once("exit", () => {
-        server.kill("SIGKILL");
-        rmSync(folder, { recursive: true, force: true });
-    });
+    server.stdin.unref?.();
     const url = `http://127.0.0.1:${port}`;
     await until("the server", async () => {
         if (server.exitCode !== null) throw new Error(readFileSync(join(folder, "log"), "utf8"));
