@@ -47,14 +47,20 @@ export const storageKey = (id) => `cloudkit.token.${id}`;
 class Waiters {
     /** @type {{ resolve: (value: T) => void, reject: (error: unknown) => void }[]} */
     #waiting = [];
+    /** @type {Error | undefined} an error for the next promise */
+    #kept;
 
     /** @returns {Promise<T>} */
     next() {
+        const kept = this.#kept;
+        this.#kept = undefined;
+        if (kept) return Promise.reject(kept);
         return new Promise((resolve, reject) => { this.#waiting.push({ resolve, reject }); });
     }
 
     /** @param {T} value */
     resolve(value) {
+        this.#kept = undefined;
         for (const { resolve } of this.#waiting.splice(0)) resolve(value);
     }
 
@@ -62,17 +68,29 @@ class Waiters {
     reject(error) {
         for (const { reject } of this.#waiting.splice(0)) reject(error);
     }
+
+    /**
+     * Tells an error that has come before anybody could wait: the next promise has it, unless the moment comes first.
+     * @param {Error} error
+     */
+    rejectNext(error) {
+        if (this.#waiting.length > 0) this.reject(error); else this.#kept = error;
+    }
 }
 
 export class Session {
     #store;
     #id;
+    /** @type {Promise<unknown>} the changes of the store that are under way */
+    #changes = Promise.resolve();
     /** @type {Waiters<any>} */
     signIns = new Waiters();
     /** @type {Waiters<undefined>} */
     signOuts = new Waiters();
     /** Called when the session has ended. */
     onEnd = () => {};
+    /** Called before another session takes the place of one. */
+    onReplace = () => {};
 
     /**
      * @param {import("../cloudkit").ContainerConfig} container
@@ -91,14 +109,16 @@ export class Session {
 
     /** @returns {Promise<string | null>} the token that the next request sends */
     async token() {
+        await this.#changes;
+        return this.#kept();
+    }
+
+    async #kept() {
         return /** @type {string | null} */ (await this.#store.getToken(this.#id)) || null;
     }
 
-    /**
-     * Keeps the token of a user who has signed in.
-     * @param {string} token
-     */
-    async begin(token) {
+    /** @param {string | null} token */
+    async #keep(token) {
         try {
             await this.#store.putToken(this.#id, token);
         } catch (cause) {
@@ -107,23 +127,58 @@ export class Session {
     }
 
     /**
+     * Makes a change of the store after those before, so that it sees the token that they have left.
+     * @param {() => Promise<void>} work
+     */
+    #change(work) {
+        const change = this.#changes.then(work);
+        this.#changes = change.catch(() => {});
+        return change;
+    }
+
+    /**
+     * Keeps the token of a user who has signed in. Another session's token goes first: so other tabs tell a new session
+     * from a newer token of the same one.
+     * @param {string} token
+     */
+    begin(token) {
+        return this.#change(async () => {
+            const before = await this.#kept();
+            if (before !== null && before !== token) {
+                await this.#keep(null);
+                this.onReplace();
+            }
+            await this.#keep(token);
+        });
+    }
+
+    /**
      * Takes the newer token of an answer. A token that was replaced or given up meanwhile has no successor: the answer
      * may be to another user's request.
      * @param {string} token
      * @param {string} sent the token of the request
      */
-    async renew(token, sent) {
-        if (token !== sent && await this.token() === sent) await this.begin(token);
+    renew(token, sent) {
+        return this.#change(async () => {
+            if (token !== sent && await this.#kept() === sent) await this.#keep(token);
+        });
     }
 
     /**
      * Gives the token up.
      * @param {string} [sent] the token that was refused; another one stays
      */
-    async end(sent) {
-        const token = await this.token();
-        if (token === null || (sent !== undefined && token !== sent)) return;
-        await this.#store.putToken(this.#id, null);
+    end(sent) {
+        return this.#change(async () => {
+            const token = await this.#kept();
+            if (token === null || (sent !== undefined && token !== sent)) return;
+            await this.#store.putToken(this.#id, null);
+            this.tellEnd();
+        });
+    }
+
+    /** Tells that the session has ended, here or in another tab. */
+    tellEnd() {
         this.signOuts.resolve(undefined);
         this.onEnd();
     }

@@ -48,6 +48,7 @@ export class Services {
  */
 function paused(milliseconds, signal) {
     return new Promise((resolve) => {
+        if (signal?.aborted) return resolve();
         const end = () => {
             clearTimeout(timer);
             signal?.removeEventListener("abort", end);
@@ -119,20 +120,22 @@ export class Transport {
             headers: { ...headers, ...await this.#signer?.headers(path, text ?? "") },
         });
         if (token) await this.#takeToken(answer, token);
-        return this.#object(answer, token);
+        return this.#object(answer, signal, token);
     }
 
     /**
-     * Ends the session on the server.
-     * @param {Cancelling} [options]
+     * Ends the session: here first, so that no answer that is under way brings a newer token, and then on the server.
+     * @param {Cancelling} options
      */
-    async signOut(options) {
+    async signOut({ signal } = {}) {
         const token = await this.session.token();
         if (!token) return;
         try {
-            await this.#object(await this.send(`/account/1/sign-out${this.#query(token)}`, { method: "POST", ...options }), null);
+            await this.session.end();
         } finally {
-            await this.session.end(token);
+            // A page that leaves because the session has ended here does not take the request along.
+            const options = { method: "POST", keepalive: true, signal };
+            await this.read(await this.send(`/account/1/sign-out${this.#query(token)}`, options), signal);
         }
     }
 
@@ -155,9 +158,25 @@ export class Transport {
         }
     }
 
-    /** @param {Response} answer */
-    async read(answer) {
-        return this.#object(answer, null);
+    /**
+     * @param {Response} answer
+     * @param {AbortSignal | null | undefined} signal the request's
+     * @returns {Promise<any>} the answer's object
+     */
+    read(answer, signal) {
+        return this.#object(answer, signal, null);
+    }
+
+    /**
+     * @param {Response} answer
+     * @param {AbortSignal | null | undefined} signal the request's
+     */
+    async text(answer, signal) {
+        try {
+            return await answer.text();
+        } catch (cause) {
+            throw this.#failure(cause, signal, "the answer");
+        }
     }
 
     /** @param {string | null} token */
@@ -184,16 +203,11 @@ export class Transport {
 
     /**
      * @param {Response} answer
+     * @param {AbortSignal | null | undefined} signal the request's
      * @param {string | null} sent the web auth token of the request
      */
-    async #object(answer, sent) {
-        let text;
-        try {
-            text = await answer.text();
-        } catch (cause) {
-            throw this.#failure(cause, undefined, "the answer");
-        }
-        const object = parsed(text);
+    async #object(answer, signal, sent) {
+        const object = parsed(await this.text(answer, signal));
         if (answer.ok && object) return object;
         const retryAfter = Number(answer.headers.get("Retry-After")) || undefined;
         if (object?.serverErrorCode) {
@@ -213,7 +227,8 @@ export class Transport {
      */
     #failure(cause, signal, shown) {
         if (signal?.aborted || /** @type {any} */ (cause)?.name === "AbortError") return signal?.reason ?? cause;
-        this.services.log("warn", `${shown} failed: ${/** @type {any} */ (cause)?.message}`);
+        // A message may have the whole URL, and with it the tokens.
+        this.services.log("warn", `${shown} failed: ${/** @type {any} */ (cause)?.name}`);
         return localError("NETWORK_ERROR", "the server was not reached, or the connection broke", { cause });
     }
 }

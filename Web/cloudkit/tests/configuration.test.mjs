@@ -57,3 +57,11 @@ test("a log has requests and their times, and no token", async () => {
     await CloudKit.getDefaultContainer().publicCloudDatabase.fetchAllRecordZones();
     assert.match(lines.join(), /^GET https:\/\/cloud\.example\/database\/1\/[^?]*\/zones\/list 200 in \d+ ms$/);
 });
+
+test("a log has no token when a request fails, whatever the error beneath says", async () => {
+    const lines = [];
+    const fetch = async (url) => { throw new TypeError(`error sending request for url (${url})`); };
+    CloudKit.configure({ serverURL, containers: [container], services: { logger: { warn: (line) => lines.push(line) }, fetch } });
+    await assert.rejects(CloudKit.getDefaultContainer().publicCloudDatabase.fetchAllRecordZones(), { ckErrorCode: "NETWORK_ERROR" });
+    assert.match(lines.join(), /^GET https:\/\/cloud\.example\/database\/1\/[^?]*\/zones\/list failed: TypeError$/);
+});

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import CloudKit from "../src/module.js";
+import { Services } from "../src/transport.js";
 import { containerIdentifier, refusal } from "./support/cloud.mjs";
 
 /** A store as an app has one, which notes what it is given. */
@@ -55,7 +56,7 @@ test("an answer that comes after the session's end, or to another user's request
     await container.signIn("ben");
     release();
     await answer;
-    assert.deepEqual(store.puts, ["ben"]);
+    assert.deepEqual(store.puts, [null, "ben"]);
 });
 
 test("a session that has ended on the server ends here: the store is told, and who waits for it", async () => {
@@ -81,6 +82,59 @@ test("a sign-out that the server does not hear of ends the session here", async 
     const container = scripted(store, () => { throw new TypeError("offline"); });
     assert.equal((await refusal(container.signOut())).ckErrorCode, "NETWORK_ERROR");
     assert.deepEqual(store.puts, [null]);
+});
+
+test("an answer that comes while the server ends the session brings no token", async () => {
+    const store = storing("1");
+    let release;
+    const late = new Promise((resolve) => { release = resolve; });
+    const container = scripted(store, async (_, path) => {
+        if (path.endsWith("zones/list")) { await late; return { token: "1, newer" }; }
+        release();
+        await answer;
+        return { body: {} };
+    });
+    const answer = container.privateCloudDatabase.fetchAllRecordZones();
+    await container.signOut();
+    assert.deepEqual(store.puts, [null]);
+});
+
+test("a token that a slow store is just taking is given up with the session", { timeout: 10_000 }, async () => {
+    const store = storing("1");
+    const { putToken } = store;
+    let release, isTaking;
+    const taking = new Promise((resolve) => { isTaking = resolve; });
+    const late = new Promise((resolve) => { release = resolve; });
+    store.putToken = async (id, token) => {
+        if (token !== null) { isTaking(); await late; }
+        await putToken(id, token);
+    };
+    const container = scripted(store, () => ({ token: "2" }));
+    const answer = container.privateCloudDatabase.fetchAllRecordZones();
+    await taking;
+    const left = container.signOut();
+    // A sign-out that does not wait for the store would have put its own by then.
+    await new Promise((resolve) => { setImmediate(resolve); });
+    release();
+    await Promise.all([answer, left]);
+    assert.deepEqual(store.puts, ["2", null]);
+});
+
+test("a request whose signal ends while its answer comes rejects with the signal's reason", async () => {
+    const aborting = new AbortController();
+    const fetch = async (_, { signal }) => new Response(new ReadableStream({
+        start: (controller) => { signal.addEventListener("abort", () => controller.error(signal.reason)); },
+        pull: () => aborting.abort(new DOMException("too slow", "TimeoutError")),
+    }));
+    const { publicCloudDatabase } = CloudKit.configure({
+        serverURL: "https://cloud.example", services: { fetch },
+        containers: [{ containerIdentifier, environment: "development", apiTokenAuth: { apiToken: "api" } }],
+    }).getDefaultContainer();
+    assert.equal((await refusal(publicCloudDatabase.fetchAllRecordZones({ signal: aborting.signal }))).name, "TimeoutError");
+});
+
+test("a pause whose signal has ended already is over at once", { timeout: 5000 }, async () => {
+    await new Services().pause(20_000, AbortSignal.abort());
 });
 
 test("answers that are none of CloudKit's are told apart", async () => {
