@@ -10,12 +10,16 @@ const chunkBytes = 1 << 20;
 /** Chunks of a part of a large file, and bytes from which on a file is large. */
 const chunksOfPart = 4;
 const bytesOfLarge = 1 << 24;
+/** The server's reason with `BAD_REQUEST` when the URL of a file is not good any more. */
+const urlExpired = "the URL of the upload has expired";
 /** Files of one request, and files that are sent at once. */
 const tokensMax = 200;
 const filesAtOnce = 4;
 /** Failures in a row, without progress, after which a file is given up; and the codes of failures that may pass. */
 const failuresMax = 3;
-const passing = ["NETWORK_ERROR", "NOT_FOUND", "CONFLICT"];
+const passing = ["NETWORK_ERROR", "NOT_FOUND", "CONFLICT", "SERVICE_UNAVAILABLE", "TRY_AGAIN_LATER"];
+/** Milliseconds after which a file is tried again at the latest, however long the server asks to wait. */
+const pauseMax = 60_000;
 
 /**
  * @typedef {object} Item a file of a record's field
@@ -58,7 +62,7 @@ export async function withFilesSent(transport, database, records, options) {
  */
 function copied(record) {
     if (typeof record.recordType !== "string") throw invalid("a record with a file has a recordType");
-    const fields = Object.entries(record.fields).map(([name, given]) => {
+    const fields = Object.entries(record.fields).filter(([, given]) => given !== undefined).map(([name, given]) => {
         const field = wrapped(given);
         return [name, { ...field, value: Array.isArray(field.value) ? [...field.value] : field.value }];
     });
@@ -109,11 +113,12 @@ class Uploads {
             const tokens = await this.#tokens(asked.map((item) => this.#token(item)));
             asked.forEach((item, index) => urls.set(item, tokens[index].url));
         }
-        const waiting = [...items];
+        // The URLs of whole files are good for some minutes only, so these go first.
+        const waiting = [...whole, ...items.filter(inParts)];
         const work = async () => {
             for (let item = waiting.shift(); item; item = waiting.shift()) {
                 try {
-                    item.asset = urls.has(item) ? await this.#sendWhole(item, urls.get(item)) : await this.#sendParts(item);
+                    item.asset = urls.has(item) ? await this.#sendToURL(item, urls.get(item)) : await this.#sendParts(item);
                 } catch (error) {
                     waiting.length = 0;
                     throw error;
@@ -148,6 +153,22 @@ class Uploads {
     }
 
     /**
+     * Sends a whole file to the URL that it was given with others, or to a new one if that has expired behind them.
+     * @param {Item} item
+     * @param {string} url
+     */
+    async #sendToURL(item, url) {
+        try {
+            return await this.#sendWhole(item, url);
+        } catch (error) {
+            const { ckErrorCode, reason } = /** @type {any} */ (error) ?? {};
+            if (ckErrorCode !== "BAD_REQUEST" || reason !== urlExpired) throw error;
+            const [token] = await this.#tokens([this.#token(item)]);
+            return this.#sendWhole(item, token.url);
+        }
+    }
+
+    /**
      * @param {Item} item
      * @param {string} url
      */
@@ -155,7 +176,7 @@ class Uploads {
         const { signal } = this.#options;
         this.#tell(item, 0);
         const answer = await this.#transport.send(url, { method: "POST", body: item.blob, signal });
-        const asset = (await this.#transport.read(answer)).singleFile;
+        const asset = (await this.#transport.read(answer, signal)).singleFile;
         this.#tell(item, item.blob.size);
         return asset;
     }
@@ -176,9 +197,11 @@ class Uploads {
                     if (loaded > reached) [reached, failures] = [loaded, 0];
                 });
             } catch (error) {
+                const { ckErrorCode, retryAfter = 0 } = /** @type {any} */ (error) ?? {};
                 failures += 1;
-                if (!passing.includes(/** @type {any} */ (error)?.ckErrorCode) || failures > failuresMax) throw error;
-                await this.#transport.services.pause(500 * 2 ** failures, this.#options.signal);
+                if (!passing.includes(ckErrorCode) || failures > failuresMax) throw error;
+                const pause = Math.min(Math.max(500 * 2 ** failures, retryAfter * 1000), pauseMax);
+                await this.#transport.services.pause(pause, this.#options.signal);
                 this.#options.signal?.throwIfAborted();
             }
         }
@@ -203,6 +226,7 @@ class Uploads {
      * @returns {Promise<any>} the asset
      */
     async #sendRest(item, { body, url, offset: first }, reach) {
+        const { signal } = this.#options;
         const known = item.blob.size - body.size;
         const partBytes = item.blob.size > bytesOfLarge ? chunksOfPart * chunkBytes : chunkBytes;
         for (let offset = first; ; offset += partBytes) {
@@ -211,11 +235,11 @@ class Uploads {
             const end = Math.min(offset + partBytes, body.size);
             const isLast = end === body.size;
             const answer = await this.#transport.send(url, {
-                method: "PATCH", body: body.slice(offset, end), signal: this.#options.signal,
+                method: "PATCH", body: body.slice(offset, end), signal,
                 headers: { "Upload-Offset": String(offset), "Upload-Complete": isLast ? "?1" : "?0" },
             });
             if (isLast || !answer.ok) {
-                const asset = (await this.#transport.read(answer)).singleFile;
+                const asset = (await this.#transport.read(answer, signal)).singleFile;
                 this.#tell(item, item.blob.size);
                 return asset;
             }

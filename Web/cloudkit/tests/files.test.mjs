@@ -7,6 +7,9 @@ import { refusal, startCloud } from "./support/cloud.mjs";
 /** Requests of the library: method, path and bytes of the body. `breaks` says which of them fail. */
 const sent = [];
 let breaks = () => false;
+/** Answers in the server's place, if it answers something. */
+let answers = () => undefined;
+const pauses = [];
 let database;
 before(async () => {
     const cloud = await startCloud();
@@ -14,9 +17,10 @@ before(async () => {
         const request = { method: options.method, path: new URL(url).pathname, bytes: options.body?.size ?? 0 };
         sent.push(request);
         if (breaks(request)) throw new TypeError("the connection broke");
-        return globalThis.fetch(url, options);
+        return answers(request) ?? globalThis.fetch(url, options);
     };
-    const container = await cloud.signedIn("ada@example.com", { services: { fetch, pause: async () => {} } });
+    const pause = async (milliseconds) => { pauses.push(milliseconds); };
+    const container = await cloud.signedIn("ada@example.com", { services: { fetch, pause } });
     database = container.privateCloudDatabase;
     await database.saveRecordZones("Photos");
 });
@@ -49,6 +53,13 @@ test("a list takes files, and assets that are there", async () => {
     const [record] = (await database.fetchRecords(records[0], { zoneID: "Photos" })).records;
     const contents = await Promise.all(record.fields.pictures.value.map(downloaded));
     assert.deepEqual(contents.map(String), ["red", "blue"]);
+});
+
+test("a field that is left undefined beside a file keeps its value", async () => {
+    const first = await saved({ text: "sea" });
+    const { errors } = await database.saveRecords({ ...first, fields: { picture: new Blob(["blue"]), text: undefined } });
+    assert.deepEqual(errors, []);
+    assert.equal((await database.fetchRecords(first)).records[0].fields.text.value, "sea");
 });
 
 test("a page's record keeps its file: the record that is saved is another one", async () => {
@@ -88,6 +99,36 @@ test("after a broken connection a file goes on where it stood", async () => {
     breaks = () => false;
     assert.equal(sent.filter(({ method }) => method === "PATCH").length, 4);
     assert.ok((await downloaded(record.fields.picture.value)).equals(bytes));
+});
+
+test("a file goes on when the server is away for a moment, as soon as the server says", async () => {
+    const busy = [
+        new Response("<html>", { status: 502 }), new Response("<html>", { status: 503, headers: { "Retry-After": "7" } }),
+        new Response(JSON.stringify({ serverErrorCode: "TRY_AGAIN_LATER" }), { status: 503 }),
+    ];
+    answers = ({ method }) => (method === "PATCH" ? busy.shift() : undefined);
+    pauses.length = 0;
+    const bytes = megabytes(1);
+    const record = await saved({ picture: new Blob([bytes]) });
+    answers = () => undefined;
+    assert.ok((await downloaded(record.fields.picture.value)).equals(bytes));
+    assert.deepEqual(pauses, [1000, 7000, 4000]);
+});
+
+test("small files go before large ones, whose sending may outlast the URLs", async () => {
+    sent.length = 0;
+    await saved({ pictures: [new Blob([megabytes(1)]), new Blob([megabytes(1)]), new Blob(["small"])] });
+    assert.equal(sent.find(({ bytes }) => bytes > 0).bytes, 5);
+});
+
+test("a file whose URL has expired behind other files is sent to a new one", async () => {
+    const reason = "the URL of the upload has expired";
+    let count = 0;
+    answers = ({ bytes }) => (bytes === 4 && (count += 1) === 1
+        ? new Response(JSON.stringify({ serverErrorCode: "BAD_REQUEST", reason }), { status: 400 }) : undefined);
+    const record = await saved({ picture: new Blob(["blue"]) });
+    answers = () => undefined;
+    assert.deepEqual([count, (await downloaded(record.fields.picture.value)).toString()], [2, "blue"]);
 });
 
 test("a connection that keeps breaking ends the save, and nothing is saved", async () => {
