@@ -28,6 +28,7 @@ export class Container {
         this.privateCloudDatabase = new Database(transport, "PRIVATE");
         this.sharedCloudDatabase = new Database(transport, "SHARED");
         this.#courier = new Courier(transport, this.apnsEnvironment);
+        transport.session.onReplace = () => this.#courier.unregister();
         transport.session.onEnd = () => {
             this.#courier.unregister();
             this.#signIn.refresh();

@@ -1,5 +1,6 @@
 /** Notifications of a user's subscriptions, as the server's web courier brings them. */
 
+import { CKError } from "./error.js";
 import { uuid } from "./values.js";
 
 /** Milliseconds before the next try after failures in a row. */
@@ -131,6 +132,7 @@ export class Courier {
         const pause = (/** @type {number} */ failures) => services.pause(pauses[Math.min(failures, pauses.length) - 1], signal);
         for (let failures = 0; !signal.aborted;) {
             try {
+                const start = services.now();
                 const answer = await this.#transport.send(url, { method: "GET", signal });
                 if ([401, 404, 421].includes(answer.status)) {
                     if (failures > 0) await pause(failures);
@@ -138,9 +140,11 @@ export class Courier {
                     url = await this.#address(signal);
                     continue;
                 }
-                if (!answer.ok) await this.#transport.read(answer);
-                const text = await answer.text();
+                if (!answer.ok) await this.#transport.read(answer, signal);
+                const text = await this.#transport.text(answer, signal);
                 if (text !== "") this.#tell(JSON.parse(text));
+                // The server waits before it answers that there is nothing; one that does not is not asked in a loop.
+                else if (services.now() - start < pauses[0]) await pause(1);
                 failures = 0;
             } catch (error) {
                 if (signal.aborted) return;
@@ -148,7 +152,7 @@ export class Courier {
                     this.unregister(polling);
                     return;
                 }
-                services.log("warn", `Notifications: ${error}`);
+                services.log("warn", `Notifications: ${error instanceof CKError ? error : /** @type {any} */ (error)?.name}`);
                 failures += 1;
                 await pause(failures);
             }

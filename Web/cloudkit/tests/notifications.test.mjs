@@ -67,7 +67,11 @@ test("nobody is registered without a user", async () => {
 function scripted(polls, more = {}) {
     const asked = [];
     const fetch = async (url, { signal }) => {
-        const { pathname } = new URL(url);
+        const { pathname, searchParams } = new URL(url);
+        if (pathname.endsWith("users/caller")) {
+            const headers = { "X-Apple-CloudKit-Web-Auth-Token": `${searchParams.get("ckWebAuthToken")}, newer` };
+            return new Response(JSON.stringify({ userRecordName: "_a" }), { headers });
+        }
         asked.push(pathname.split("/").at(-1));
         if (pathname.includes("/tokens/")) {
             return new Response(JSON.stringify({ apnsToken: "t", webcourierURL: "https://cloud.example/aps?tok=t", ...more.tokens?.(asked) }),
@@ -78,8 +82,9 @@ function scripted(polls, more = {}) {
         return new Promise((_, reject) => { signal.addEventListener("abort", () => reject(signal.reason)); });
     };
     const pauses = [];
+    const services = { fetch, now: more.now, logger: more.logger, pause: async (milliseconds) => { pauses.push(milliseconds); } };
     const container = CloudKit.configure({
-        serverURL: "https://cloud.example", services: { fetch, pause: async (milliseconds) => { pauses.push(milliseconds); } },
+        serverURL: "https://cloud.example", services,
         containers: [{ containerIdentifier, environment: "development", apiTokenAuth: { apiToken: "api" } }],
     }).getDefaultContainer();
     return { container, asked, pauses };
@@ -89,9 +94,11 @@ const payload = (sid) => () => new Response(JSON.stringify({ aps: { alert: sid }
 const broken = () => { throw new TypeError("offline"); };
 
 test("polls go on after silence, failures and an address that has ended, with longer and longer pauses", { timeout: 10_000 }, async () => {
+    let now = 0;
+    const silence = () => { now += 50_000; return new Response(""); };
     const { container, asked, pauses } = scripted([
-        () => new Response(""), broken, broken, () => new Response("{}", { status: 404 }), payload("a"), broken, payload("b"),
-    ]);
+        silence, broken, broken, () => new Response("{}", { status: 404 }), payload("a"), broken, payload("b"),
+    ], { now: () => now });
     const told = [];
     const both = new Promise((resolve) => {
         container.addNotificationListener(({ subscriptionID }) => { if (told.push(subscriptionID) === 2) resolve(); });
@@ -103,6 +110,37 @@ test("polls go on after silence, failures and an address that has ended, with lo
     assert.deepEqual(told, ["a", "b"]);
     assert.deepEqual(pauses, [1000, 2000, 2000, 1000]);
     assert.equal(asked.filter((path) => path === "create").length, 2);
+});
+
+test("an empty answer that comes at once is followed by a pause", { timeout: 10_000 }, async () => {
+    let now = 0;
+    const after = (milliseconds) => () => { now += milliseconds; return new Response(""); };
+    const { container, pauses } = scripted([after(0), after(999), after(1000), payload("a")], { now: () => now });
+    const told = next(container);
+    await container.registerForNotifications();
+    await told;
+    container.unregisterForNotifications();
+    assert.deepEqual(pauses, [1000, 1000]);
+});
+
+test("a log has nothing of a notification that cannot be read", { timeout: 10_000 }, async () => {
+    const lines = [];
+    const { container } = scripted([() => new Response("secret"), payload("a")], { logger: { warn: (line) => lines.push(line) } });
+    const told = next(container);
+    await container.registerForNotifications();
+    await told;
+    container.unregisterForNotifications();
+    assert.deepEqual(lines, ["Notifications: SyntaxError"]);
+});
+
+test("a user's notifications end when another user signs in, and not when a session gets a newer token", async () => {
+    const { container } = scripted([]);
+    await container.signIn("ada");
+    await container.registerForNotifications();
+    await container.fetchCurrentUserIdentity();
+    assert.equal(container.isRegisteredForNotifications, true);
+    await container.signIn("ben");
+    assert.equal(container.isRegisteredForNotifications, false);
 });
 
 test("polls end when the user is not signed in any more", { timeout: 10_000 }, async () => {
