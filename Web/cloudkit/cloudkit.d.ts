@@ -248,7 +248,7 @@ export class Container {
     setUpAuth(): Promise<UserIdentity | null>;
     whenUserSignsIn(): Promise<UserIdentity>;
     whenUserSignsOut(): Promise<undefined>;
-    /** Begins a session with a web auth token that the app has from elsewhere. */
+    /** Begins a session with a web auth token that the app has from elsewhere, in place of another one. */
     signIn(webAuthToken: string, options?: Cancelling): Promise<UserIdentity>;
     /** Ends the session, here and on the server. */
     signOut(options?: Cancelling): Promise<void>;

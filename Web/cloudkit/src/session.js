@@ -89,7 +89,7 @@ export class Session {
     signOuts = new Waiters();
     /** Called when the session has ended. */
     onEnd = () => {};
-    /** Called before another session takes the place of one. */
+    /** Called before another session takes the place of one, and when another tab has ended it. */
     onReplace = () => {};
 
     /**
@@ -173,13 +173,8 @@ export class Session {
             const token = await this.#kept();
             if (token === null || (sent !== undefined && token !== sent)) return;
             await this.#store.putToken(this.#id, null);
-            this.tellEnd();
+            this.signOuts.resolve(undefined);
+            this.onEnd();
         });
-    }
-
-    /** Tells that the session has ended, here or in another tab. */
-    tellEnd() {
-        this.signOuts.resolve(undefined);
-        this.onEnd();
     }
 }

@@ -6,6 +6,8 @@ import { uuid } from "./values.js";
 /** @typedef {import("../cloudkit").UserIdentity} UserIdentity */
 
 const popupFeatures = "popup,width=480,height=700";
+/** Begins the state of a window that has gone to the server's page itself: it is no popup when it comes back. */
+const hereMark = "here-";
 
 export class SignIn {
     #transport;
@@ -125,11 +127,20 @@ export class SignIn {
     #open() {
         if (!this.#page) return;
         const page = new URL(this.#page);
-        const state = uuid();
+        this.#mark(page, uuid());
+        this.#popup = globalThis.open(page, "cloudkit-sign-in", popupFeatures);
+        if (this.#popup) return this.#popup.focus();
+        this.#mark(page, hereMark + uuid());
+        globalThis.location.assign(page);
+    }
+
+    /**
+     * @param {URL} page
+     * @param {string} state
+     */
+    #mark(page, state) {
         page.searchParams.set("state", state);
         remember(this.#stateKey, state);
-        this.#popup = globalThis.open(page, "cloudkit-sign-in", popupFeatures);
-        if (this.#popup) this.#popup.focus(); else globalThis.location.assign(page);
     }
 
     async #leave() {
@@ -151,10 +162,15 @@ export class SignIn {
         if (this.#isListening || typeof globalThis.document === "undefined") return;
         this.#isListening = true;
         addEventListener("message", (event) => this.#hear(event));
-        addEventListener("storage", (event) => {
-            if (event.key !== this.#transport.session.storageKey || Boolean(event.newValue) === (this.#user !== null)) return;
-            const { signIns, signOuts } = this.#transport.session;
-            this.setUp().then((user) => { if (user) signIns.resolve(user); else signOuts.resolve(undefined); }, (error) => signIns.reject(error));
+        addEventListener("storage", ({ key, oldValue, newValue }) => {
+            const { session } = this.#transport;
+            // A text in place of another one is a newer token of the session.
+            if (key !== session.storageKey || (oldValue && newValue)) return;
+            if (!newValue) {
+                session.onReplace();
+                session.signOuts.resolve(undefined);
+            }
+            this.setUp().then((user) => { if (newValue && user) session.signIns.resolve(user); }, (error) => session.signIns.reject(error));
         });
     }
 
@@ -178,7 +194,7 @@ export class SignIn {
             this.begin(token).catch((error) => this.#transport.services.log("error", String(error)));
         } else if (typeof errorMessage === "string") {
             this.#popup = null;
-            this.#transport.session.signIns.reject(localError("SIGN_IN_FAILED", `the sign-in failed: ${errorMessage}`));
+            this.#transport.session.signIns.reject(signInFailed(errorMessage));
         }
     }
 
@@ -188,6 +204,7 @@ export class SignIn {
      */
     async #takeReturn() {
         const { location, history, opener } = globalThis;
+        const { session } = this.#transport;
         if (typeof globalThis.document === "undefined" || !location?.search) return;
         const url = new URL(location.href);
         const values = url.searchParams;
@@ -196,14 +213,19 @@ export class SignIn {
         for (const name of ["ckWebAuthToken", "ckSession", "errorMessage", "state"]) values.delete(name);
         history.replaceState(history.state, "", url);
         remember(this.#stateKey, null);
-        if (opener && opener !== globalThis) {
+        if (opener && opener !== globalThis && !state.startsWith(hereMark)) {
             opener.postMessage(token ? { ckWebAuthToken: token } : { errorMessage }, location.origin);
             globalThis.close();
         } else if (token) {
-            await this.#transport.session.begin(token);
+            await session.begin(token);
+        } else {
+            session.signIns.rejectNext(signInFailed(errorMessage));
         }
     }
 }
+
+/** @param {string | null} errorMessage */
+const signInFailed = (errorMessage) => localError("SIGN_IN_FAILED", `the sign-in failed: ${errorMessage}`);
 
 /**
  * Keeps a text for this tab. A browser that has no storage for the page keeps nothing.
