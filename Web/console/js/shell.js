@@ -3,6 +3,7 @@
 import { api, session } from "./api.js";
 import { h, icon, put, uniqueID } from "./dom.js";
 import { maySee, pages } from "./pages.js";
+import { create, invited, signIn } from "./passkey.js";
 import { go, here, href, parse } from "./router.js";
 import { may, store } from "./store.js";
 import { announce, button, code, copy, empty, field, iconButton, faultReport, linkButton, problem, skeleton, worded } from "./ui.js";
@@ -303,10 +304,8 @@ async function show(isUpdate = false) {
         return;
     }
     try {
-        const module = await page.load();
-        if (controller.signal.aborted) return;
         put(view);
-        const made = await module.default.render(view, enrich(route, controller));
+        const made = await page.module.render(view, enrich(route, controller));
         if (controller.signal.aborted) made?.close?.();
         else shown.page = made ?? null;
     } catch (error) {
@@ -353,7 +352,7 @@ function signInPage(error) {
     document.documentElement.dataset.environment = "";
     signInCard(error && problem(error),
         named() ? linkButton("Sign in with a passkey", named(), { kind: "main", symbol: "key-round" })
-            : "PublicKeyCredential" in window && passkeyButton("Sign in with a passkey", (passkeys) => passkeys.signIn()),
+            : "PublicKeyCredential" in window && passkeyButton("Sign in with a passkey", signIn),
         h("p", {}, "Or open the console by a link that is good once, for half an hour. Where the server runs, this prints one:"),
         code("nacre console"), h("p", { class: "faint" }, "The link signs this browser in, and no other."));
 }
@@ -375,7 +374,7 @@ function passkeyButton(title, begin) {
     const go = button(title, async () => {
         go.disabled = true;
         try {
-            enter(await begin(await import("./passkey.js")));
+            enter(await begin());
             await start();
         } catch (error) {
             put(fault, problem(error));
@@ -389,11 +388,11 @@ function passkeyButton(title, begin) {
 async function invitationPage(token) {
     document.title = "Invitation · Nacre";
     try {
-        const { member } = await (await import("./passkey.js")).invited(token);
+        const { member } = await invited(token);
         signInCard(h("p", {}, "You are invited as ", h("strong", {}, member.name), `, in the role ${member.role}.`),
             h("p", {}, "A passkey signs you in from now on, by a finger, a face or a PIN of your device."),
-            passkeyButton("Make a passkey", async (passkeys) => {
-                const begun = await passkeys.create(token);
+            passkeyButton("Make a passkey", async () => {
+                const begun = await create(token);
                 leaveLink();
                 return begun;
             }));
@@ -434,9 +433,7 @@ async function start() {
         return;
     }
     let asked;
-    // All that the first page waits for is asked for at once: its module too.
     const ask = () => {
-        pages.find((page) => page.path === parse(location.hash).path)?.load().catch(() => {});
         asked = Promise.all([api.get("server"), readContainers()]);
         asked.catch(() => {});
     };
