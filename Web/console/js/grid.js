@@ -6,7 +6,7 @@ const ROW = 31;
 const OVERSCAN = 6;
 
 /// `columns` are `{ name, title, width, render(row), sort }`. `onmore()` is called when the end comes near, `onopen(row)` by Enter and click.
-export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect = true }) {
+export function grid({ label, key, onopen, onselect, onmore, onsort }) {
     const prefix = uniqueID("row");
     const selection = new Set();
     let columns = [];
@@ -28,7 +28,7 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
     const head = h("div", { class: "grid-row grid-head", role: "row" });
     const body = h("div", { class: "grid-body", role: "rowgroup" });
     const element = h("div", { class: "grid", role: "grid", tabindex: "0", "aria-label": label,
-        "aria-multiselectable": canSelect ? "true" : undefined, onscroll, onkeydown },
+        "aria-multiselectable": "true", onscroll, onkeydown },
         h("div", { class: "grid-top", role: "rowgroup" }, head), body);
     const observer = new ResizeObserver(([{ contentRect }]) => {
         height = contentRect.height;
@@ -48,10 +48,10 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
             if (event.target.closest("a")) return;
             active = made.index;
             if (event.target.closest(".grid-box") || event.ctrlKey || event.metaKey) toggle(active);
-            else if (event.shiftKey && canSelect) range(active);
+            else if (event.shiftKey) range(active);
             else if (getSelection().isCollapsed) onopen(rows[active]);
             drawSoon();
-        } }, canSelect && h("div", { class: "grid-box", role: "gridcell" }, h("span", { class: "tick", "aria-hidden": "true" }), h("span", { class: "sr" })),
+        } }, h("div", { class: "grid-box", role: "gridcell" }, h("span", { class: "tick", "aria-hidden": "true" }), h("span", { class: "sr" })),
         columns.map((column) => h("div", { role: "gridcell", class: column.class }, "")));
         return made;
     }
@@ -62,7 +62,7 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
         made.id = prefix + index;
         made.setAttribute("aria-rowindex", String(index + 2));
         made.style.top = `${index * ROW}px`;
-        let cell = canSelect ? made.children[1] : made.firstChild;
+        let cell = made.children[1];
         for (const column of columns) {
             show(cell, column.render(rows[index]));
             cell = cell.nextSibling;
@@ -83,7 +83,7 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
         const name = key(rows[index]);
         made.className = `grid-row${index === active ? " active" : ""}${name === current ? " current" : ""}`;
         const isSelected = selection.has(name);
-        if (!canSelect || made.getAttribute("aria-selected") === String(isSelected)) return;
+        if (made.getAttribute("aria-selected") === String(isSelected)) return;
         made.setAttribute("aria-selected", String(isSelected));
         const [tick, text] = made.firstChild.children;
         put(tick, isSelected && icon("check"));
@@ -95,11 +95,11 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
         const name = key(rows[index]);
         anchor = index;
         selection.has(name) ? selection.delete(name) : selection.add(name);
-        onselect?.(selection);
+        onselect(selection);
     }
     function range(index) {
         for (let at = Math.min(anchor, index); at <= Math.max(anchor, index); at += 1) selection.add(key(rows[at]));
-        onselect?.(selection);
+        onselect(selection);
     }
 
     /// Draws once before the next frame, however often it is called until then.
@@ -155,12 +155,12 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
             PageUp: active - page, Home: 0, End: rows.length - 1 }[event.key];
         if (next !== undefined) {
             move(next);
-            if (event.shiftKey && canSelect) range(active);
+            if (event.shiftKey) range(active);
         } else if (event.key === "Enter") onopen(rows[active]);
-        else if ((event.key === "x" || event.key === " ") && canSelect) toggle(active);
-        else if (event.key === "a" && event.ctrlKey && canSelect) {
+        else if (event.key === "x" || event.key === " ") toggle(active);
+        else if (event.key === "a" && event.ctrlKey) {
             for (const row of rows) selection.add(key(row));
-            onselect?.(selection);
+            onselect(selection);
         } else return;
         event.preventDefault();
         drawSoon();
@@ -172,9 +172,9 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
             columns = list;
             sort = order;
             element.style.setProperty("--columns",
-                `${canSelect ? "34px " : ""}${columns.map((column) => `minmax(${column.width ?? 120}px, ${column.share ?? 1}fr)`).join(" ")}`);
-            element.style.setProperty("--least", `${columns.reduce((sum, column) => sum + (column.width ?? 120), canSelect ? 34 : 0)}px`);
-            put(head, canSelect && h("div", { role: "columnheader" }, h("span", { class: "sr" }, "Selected")), columns.map((column) => h("div", {
+                `34px ${columns.map((column) => `minmax(${column.width ?? 120}px, ${column.share ?? 1}fr)`).join(" ")}`);
+            element.style.setProperty("--least", `${columns.reduce((sum, column) => sum + (column.width ?? 120), 34)}px`);
+            put(head, h("div", { role: "columnheader" }, h("span", { class: "sr" }, "Selected")), columns.map((column) => h("div", {
                 role: "columnheader", class: column.class, "aria-sort": sort.replace(/^-/, "") === column.name ? (sort.startsWith("-")
                     ? "descending" : "ascending") : undefined,
             }, column.canSort && onsort ? h("button", { type: "button", class: "sort", onclick: () => onsort(sort === column.name
@@ -207,7 +207,7 @@ export function grid({ label, key, onopen, onselect, onmore, onsort, canSelect =
         },
         clearSelection() {
             selection.clear();
-            onselect?.(selection);
+            onselect(selection);
             drawSoon();
         },
         close() {

@@ -199,7 +199,7 @@ export function progress(label, part) {
 }
 
 /// Tabs whose panels are made when they are looked at: `[[title, () => node], …]`.
-export function tabbed(tabs, { current = 0, onselect } = {}) {
+export function tabbed(tabs) {
     const panel = h("div", { class: "tab-panel", role: "tabpanel", id: uniqueID("panel") });
     const buttons = tabs.map(([title], index) => h("button", {
         type: "button", role: "tab", class: "tab", id: uniqueID("tab"), "aria-controls": panel.id, onclick: () => show(index),
@@ -211,54 +211,36 @@ export function tabbed(tabs, { current = 0, onselect } = {}) {
             buttons[next].focus();
         },
     }, title));
-    function show(index, isFirst) {
+    function show(index) {
         buttons.forEach((one, at) => {
             one.setAttribute("aria-selected", String(at === index));
             one.tabIndex = at === index ? 0 : -1;
         });
         panel.setAttribute("aria-labelledby", buttons[index].id);
         put(panel, tabs[index][1]());
-        if (!isFirst) onselect?.(index);
     }
-    show(Math.max(0, Math.min(current, tabs.length - 1)), true);
+    show(0);
     return h("div", { class: "tabs" }, h("div", { role: "tablist", class: "tab-list" }, buttons), panel);
 }
 
 // MARK: Tables
 
-/// A table. `columns` are `{ title, render(row), class, sort }`; `onopen(row)` makes rows open by click and Enter, j and k or arrows move.
-/// `selection` is a set of keys, with boxes; `key(row)` names a row.
-export function table({ columns, rows, label, key = (row) => row, onopen, selection, onselect, current, empty: nothing }) {
+/// A table. `columns` are `{ title, key, render(row), class }`; `onopen(row)` makes rows open by click and Enter, j and k or arrows move.
+/// `key(row)` names a row, and the row whose name is `current` is marked.
+export function table({ columns, rows, label, key = (row) => row, onopen, current, empty: nothing }) {
     if (rows.length === 0 && nothing) return nothing;
     const body = h("tbody", {}, rows.map((row) => line(row)));
-    const all = selection && h("input", {
-        type: "checkbox", "aria-label": "Select all", checked: rows.length > 0 && rows.every((row) => selection.has(key(row))),
-        onchange: () => {
-            for (const row of rows) all.checked ? selection.add(key(row)) : selection.delete(key(row));
-            for (const box of body.querySelectorAll("input[type=checkbox].select")) box.checked = all.checked;
-            onselect?.();
-        },
-    });
     function line(row) {
-        const name = key(row);
         const element = h("tr", {
-            tabindex: onopen ? "-1" : undefined, "aria-selected": current !== undefined && current === name ? "true" : undefined,
+            tabindex: onopen ? "-1" : undefined, "aria-selected": current !== undefined && current === key(row) ? "true" : undefined,
             class: onopen ? "opens" : undefined, onclick: onopen && ((event) => !event.target.closest("a,button,input,label")
                 && getSelection().isCollapsed && onopen(row)),
-        });
+        }, columns.map((column) => h("td", { class: column.class }, column.render ? column.render(row) : row[column.key])));
         element.row = row;
-        if (selection) element.append(h("td", { class: "box" }, h("input", {
-            type: "checkbox", class: "select", "aria-label": `Select ${typeof name === "string" ? name : "row"}`, checked: selection.has(name),
-            onchange: (event) => { event.target.checked ? selection.add(name) : selection.delete(name); onselect?.(); },
-        })));
-        columns.forEach((column) => element.append(h("td", { class: column.class }, column.render ? column.render(row) : row[column.key])));
         return element;
     }
     const made = h("table", { "aria-label": label },
-        h("thead", {}, h("tr", {}, selection && h("th", { class: "box", scope: "col" }, all),
-            columns.map((column) => h("th", { scope: "col", class: column.class, "aria-sort": column.sort?.state },
-                column.sort ? h("button", { type: "button", class: "sort", onclick: column.sort.toggle }, column.title,
-                    column.sort.state && icon(column.sort.state === "ascending" ? "arrow-up" : "arrow-down")) : column.title)))), body);
+        h("thead", {}, h("tr", {}, columns.map((column) => h("th", { scope: "col", class: column.class }, column.title)))), body);
     if (onopen) roving(body, onopen);
     return h("div", { class: "table-wrap", tabindex: "0", role: "region", "aria-label": label }, made);
 }
@@ -282,12 +264,6 @@ function roving(body, onopen) {
         } else if (event.key === "Enter" && event.target === row) {
             event.preventDefault();
             onopen(row.row);
-        } else if (event.key === "x" || event.key === " ") {
-            const box = row.querySelector("input.select");
-            if (box && event.target === row) {
-                event.preventDefault();
-                box.click();
-            }
         }
     });
 }
