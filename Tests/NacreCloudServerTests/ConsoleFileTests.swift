@@ -29,10 +29,10 @@ struct ConsoleFileTests {
         let sources = try Self.sources().sorted { $0.key < $1.key }
         let names = sources.map { "\($0.key) \(Hex.encode(SHA256.digest($0.value)))\n" }.joined()
         #expect(ConsoleFile.sources == Hex.encode(SHA256.digest(Array(names.utf8))), "Web/console has changed: run Scripts/console/embed")
-        // All scripts are one.
-        #expect(ConsoleFile.all.keys.filter { $0.hasSuffix(".js") } == ["js/shell.js"])
-        let others = sources.filter { !$0.key.hasSuffix(".js") }
-        #expect(ConsoleFile.all.keys.filter { !$0.hasSuffix(".js") }.sorted() == others.map(\.key))
+        // All scripts are one, and all style sheets.
+        let isJoined = { (path: String) in path.hasSuffix(".js") || path.hasSuffix(".css") }
+        #expect(ConsoleFile.all.keys.filter(isJoined).sorted() == ["console.css", "js/shell.js"])
+        #expect(ConsoleFile.all.keys.filter { !isJoined($0) }.sorted() == sources.map(\.key).filter { !isJoined($0) })
         for (path, file) in ConsoleFile.all {
             let content = try #require(Compression.gunzip(file.gzip, length: file.length), "\(path)")
             #expect(file.digest == ConsoleFile.digest(of: content), "\(path)")

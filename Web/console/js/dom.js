@@ -38,9 +38,7 @@ export function svg(tag, props, ...children) {
 /// An icon of `icons.svg`, which assistive technology skips unless it has a label.
 export function icon(name, label) {
     const use = svg("use", { href: `icons.svg#${name}` });
-    return label
-        ? svg("svg", { class: "icon", role: "img", "aria-label": label }, use)
-        : svg("svg", { class: "icon", "aria-hidden": "true" }, use);
+    return svg("svg", { class: "icon", viewBox: "0 0 24 24", ...(label ? { role: "img", "aria-label": label } : { "aria-hidden": "true" }) }, use);
 }
 
 /// Replaces what is in an element.

@@ -49,7 +49,7 @@ export function openRecord(place, what) {
         const zone = record.zoneID?.zoneName;
         const canShare = canEdit && what.isPrivate && !record.share && zone !== "_defaultZone" && what.of.environment === "development";
         put(place, head(h("span", { class: "row" }, badge(record.recordType, "accent"), id(record.recordName, 30)),
-            canEdit && button("Edit", () => form(record), { symbol: "square-pen" }), canEdit && iconButton("trash-2", "Delete the record", remove)),
+            canEdit && button("Edit", () => form(record), { symbol: "pencil" }), canEdit && iconButton("trash-2", "Delete the record", remove)),
         h("div", { class: "panel-body" }, tabbed([
             ["Fields", () => h("dl", { class: "record-fields" }, names.map((name) => {
                 const definition = type?.fields.find((one) => one.name === name);
