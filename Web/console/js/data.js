@@ -6,21 +6,31 @@ import { readSchema } from "./ckdb.js";
 /// A database: `{ container, environment, database, user }`, in a shared one with the `owner` of the zone that is asked for.
 const place = ({ container, environment, database, user }) => ({ container, environment, database, ...(database === "public" ? {} : { user }) });
 
+/// What CloudKit answers to a request in a database.
+async function answer(path, place, request, options) {
+    return JSON.parse((await api.post(path, { ...place, request: JSON.stringify(request) }, options)).answer);
+}
+
+/// A record or zone of an answer; throws what stands in its place. `onConflict` are other words for a conflict.
+export function taken(one, onConflict) {
+    const { reason, serverErrorCode: code, nacre } = one;
+    if (!code) return one;
+    throw Object.assign(new Error(reason), { reason, code, remedy: nacre?.remedy, field: nacre?.field, ...(code === "CONFLICT" ? onConflict : {}) });
+}
+
 /// A page of a query: `{ records, marker, lines }`. `withoutIndexes` also finds what no index allows apps to ask for.
 export async function query(of, request, { withoutIndexes, ...options } = {}) {
     const found = await api.post("query/explain", { ...place(of), request: JSON.stringify(request), showsRecords: true, ...(withoutIndexes
         ? { withoutIndexes } : {}) }, options);
-    const answer = JSON.parse(found.answer);
-    return { records: answer.records, marker: answer.continuationMarker, lines: found.lines };
+    const { records, continuationMarker: marker } = JSON.parse(found.answer);
+    return { records, marker, lines: found.lines };
 }
 
 /// A record; null if there is none.
 export async function lookup(of, recordName, zone, options) {
     const request = { ...inZone(zone, of.owner), records: [{ recordName }] };
-    const found = JSON.parse((await api.post("records/lookup", { ...place(of), request: JSON.stringify(request) }, options)).answer).records[0];
-    if (found.serverErrorCode === "NOT_FOUND") return null;
-    if (found.serverErrorCode) throw Object.assign(new Error(found.reason), { reason: found.reason, code: found.serverErrorCode });
-    return { zoneID: zoneID(zone, of.owner), ...found };
+    const [found] = (await answer("records/lookup", place(of), request, options)).records;
+    return found.serverErrorCode === "NOT_FOUND" ? null : { zoneID: zoneID(zone, of.owner), ...taken(found) };
 }
 
 /// The zone that a request names. Answers to a request of one zone do not name it again.
@@ -32,8 +42,8 @@ const inZone = (zone, ownerRecordName) => (zone && zone !== "_defaultZone" ? { z
 export async function modify(of, operations, zone, options) {
     const request = { ...inZone(zone, of.owner), operations };
     const user = of.database === "public" ? { user: of.author } : {};
-    const { answer } = await api.post("records/modify", { ...place(of), ...user, request: JSON.stringify(request) }, options);
-    return JSON.parse(answer).records.map((one) => ({ zoneID: zoneID(zone, of.owner), ...one }));
+    const { records } = await answer("records/modify", { ...place(of), ...user }, request, options);
+    return records.map((one) => ({ zoneID: zoneID(zone, of.owner), ...one }));
 }
 
 /// The answer with the bytes of a file of a record; `at` is `{ zone, record, field, index }`.
@@ -47,15 +57,13 @@ export async function sendFile(of, { zone, record, recordType, field }, file, op
 }
 
 export async function zones(of, options) {
-    return JSON.parse((await api.post("zones/list", { ...place(of), request: "{}" }, options)).answer).zones;
+    return (await answer("zones/list", place(of), {}, options)).zones;
 }
 
 /// A page of a zone's feed: `{ records, syncToken, moreComing }`.
 export async function changes(of, zone, syncToken, options) {
     const request = { zones: [{ zoneID: { zoneName: zone, ownerRecordName: of.owner }, ...(syncToken ? { syncToken } : {}), resultsLimit: 100 }] };
-    const found = JSON.parse((await api.post("zones/changes", { ...place(of), request: JSON.stringify(request) }, options)).answer).zones[0];
-    if (found.serverErrorCode) throw Object.assign(new Error(found.reason), { reason: found.reason, code: found.serverErrorCode });
-    return found;
+    return taken((await answer("zones/changes", place(of), request, options)).zones[0]);
 }
 
 /// The schema of a place, read: with its text, version and which indexes are built.

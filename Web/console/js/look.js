@@ -4,7 +4,7 @@
 import { accounts } from "./data.js";
 import { h, put, uniqueID } from "./dom.js";
 import { href } from "./router.js";
-import { button, empty, field, linkButton, select } from "./ui.js";
+import { button, empty, field, linkButton, select, textInput } from "./ui.js";
 
 /// The users at whose data somebody chose to look since the console was opened; the server's audit log has each look.
 export const looked = new Set();
@@ -19,8 +19,7 @@ export function askToLook(user, onlook) {
 export function userInput(props, { signal } = {}) {
     const list = h("datalist", { id: uniqueID("accounts") });
     accounts({ signal }).then((emails) => put(list, emails.map((email) => h("option", { value: email }))), () => {});
-    return [list, h("input", { type: "text", list: list.id, placeholder: "e-mail or user record name", spellcheck: "false", autocomplete: "off",
-        ...props })];
+    return [list, textInput({ list: list.id, placeholder: "e-mail or user record name", ...props })];
 }
 
 /// A form with the user and, if `databases` are given, the database; `onlook({ user, db })` is called with what was chosen.

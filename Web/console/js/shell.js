@@ -6,7 +6,7 @@ import { maySee, pages } from "./pages.js";
 import { create, invited, signIn } from "./passkey.js";
 import { go, here, href, parse } from "./router.js";
 import { may, store } from "./store.js";
-import { announce, button, code, copy, empty, field, iconButton, faultReport, linkButton, problem, skeleton, worded } from "./ui.js";
+import { announce, button, code, copy, empty, field, iconButton, faultReport, linkButton, problem, skeleton, textInput, worded } from "./ui.js";
 
 // MARK: Dialogs
 
@@ -31,13 +31,13 @@ export function dialog(title, content, { className = "" } = {}) {
 export async function ask({ title, text, confirm = "Continue", isDanger = false, typed, details }) {
     return (await dialog(title, (close) => {
         const go = button(confirm, undefined, { kind: isDanger ? "danger" : "main", type: "submit" });
-        const input = typed && h("input", { type: "text", autocomplete: "off", spellcheck: "false", autofocus: true,
+        const input = typed && textInput({ autofocus: true,
             oninput: () => { go.disabled = input.value !== typed; } });
         go.disabled = Boolean(typed);
         return h("form", { method: "dialog", onsubmit: (event) => { event.preventDefault(); if (!go.disabled) close(true); } },
             text && h("p", {}, text), details, typed && field(`Type ${typed} to confirm`, input),
             h("div", { class: "actions end" }, button("Cancel", () => close(false), { autofocus: typed ? undefined : true }), go));
-    }, { className: isDanger ? "danger" : "" })) === true;
+    })) === true;
 }
 
 /// Asks before something destructive in the present place: in production by typing the container's name.
@@ -56,6 +56,18 @@ export function toast(text, { tone = "", action, seconds = action ? 10 : 4 } = {
     for (const one of toasts?.children ?? []) if (one.firstChild.textContent === text && !action) one.remove();
     toasts?.append(element);
     setTimeout(() => element.remove(), seconds * 1000);
+}
+
+/// Does something, and says `done` or what the server refused. Returns whether it was done.
+export async function attempt(run, done) {
+    try {
+        await run();
+    } catch (error) {
+        toastError(error);
+        return false;
+    }
+    if (done) toast(done, { tone: "good" });
+    return true;
 }
 
 /// A toast with what the server refused.

@@ -59,13 +59,14 @@ export function announce(text) {
     if (place) place.textContent = text;
 }
 
-/// Lines to paste somewhere else, with a button that copies them.
-export function code(text, { label = "Copy", language = "" } = {}) {
-    return h("div", { class: "code" },
-        h("pre", { tabindex: "0", "aria-label": language || "Text" }, h("code", {}, text)),
-        h("button", { type: "button", class: "icon-button", "aria-label": label, title: label,
-            onclick: (event) => copy(text, event.currentTarget) }, icon("copy")));
+/// Lines to paste somewhere else, with a button that copies them; `shown` are they with colours.
+export function code(text, { language = "Text", shown = text, ...props } = {}) {
+    return h("div", { class: "code" }, h("pre", { tabindex: "0", "aria-label": language, ...props }, h("code", {}, shown)),
+        iconButton("copy", "Copy", (event) => copy(text, event.currentTarget)));
 }
+
+/// The same in several languages, as tabs: `[[language, text], …]`.
+export const snippets = (list) => tabbed(list.map(([language, text]) => [language, () => code(text, { language })]));
 
 // MARK: Numbers and times
 
@@ -138,13 +139,32 @@ export function pairs(list) {
 }
 
 /// A field of a form with its label, a hint and a place for its fault: `field("Name", input, { hint })`.
-export function field(label, input, { hint, isWide } = {}) {
+export function field(label, input, { hint } = {}) {
     if (!input.id) input.id = uniqueID("f");
     const hintID = hint && uniqueID("hint");
     if (hint) input.setAttribute("aria-describedby", hintID);
-    return h("div", { class: `field ${isWide ? "wide" : ""}` }, h("label", { for: input.id }, label), input,
+    return h("div", { class: "field" }, h("label", { for: input.id }, label), input,
         hint && h("p", { class: "hint", id: hintID }, hint));
 }
+
+/// A line for names and code, without the browser's suggestions.
+export const textInput = (props) => h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...props });
+
+/// The input that filters what a page shows, to which the key / leads.
+export const filterInput = ({ placeholder = "Filter", ...props }) => textInput({ type: "search", placeholder, "aria-label": placeholder,
+    "data-filter": "", ...props });
+
+/// A line of fields and a button, which calls `run`.
+export const rowForm = (title, run, ...fields) => h("form", { class: "form-row", onsubmit: (event) => { event.preventDefault(); run(); } }, fields,
+    button(title, undefined, { kind: "main", type: "submit" }));
+
+/// Buttons of which one is pressed: `[[key, text, title], …]`.
+export const segments = (label, options, current, onchange) => h("div", { class: "segments", role: "group", "aria-label": label },
+    options.map(([key, text, title]) => h("button", { type: "button", title, "aria-pressed": String(key === current), onclick: () => onchange(key) }, text)));
+
+/// Yes or no, in colour, with a word and what it is about.
+export const verdict = (isYes, word, text) => h("div", { class: `verdict ${isYes ? "yes" : "no"}` }, icon(isYes ? "circle-check" : "circle-x"),
+    h("strong", {}, word), text && h("span", {}, text));
 
 export function select(options, value, onchange, props) {
     return h("select", { ...props, value, onchange: onchange && ((event) => onchange(event.target.value)) },
@@ -157,7 +177,7 @@ export function select(options, value, onchange, props) {
 /// What an empty page says, with the lines that fill it: `lines` are `[label, text]`.
 export function empty(title, text, lines = [], actions = []) {
     return h("div", { class: "empty" }, h("h2", {}, title), text && h("p", {}, text),
-        lines.length > 0 && tabbed(lines.map(([label, line]) => [label, () => code(line, { language: label })])),
+        lines.length > 0 && snippets(lines),
             actions.length > 0 && h("div", { class: "actions" }, actions));
 }
 

@@ -1,7 +1,7 @@
 /// Values of records: as a text in a row, as a part of a page, and as a field of a form.
 
 import { h, icon, put, svg } from "./dom.js";
-import { absolute, badge, bytes, button, field, id, time } from "./ui.js";
+import { absolute, badge, bytes, button, field, id, textInput, time } from "./ui.js";
 
 // MARK: One line
 
@@ -59,22 +59,23 @@ export function full(held, openReference, showFile) {
 
 // MARK: Map
 
-/// Land in squares of 3 degrees: 120 columns from 180° west, 52 rows from 84° north, a bit each.
-const land = "AAAAAHwf+AAAAAAAAAAAAAAAD/v//ACwAAAQAAAAAAACB8P/+AAAAAADgAAAAAAcoIB/+AAAAgH/9BAAAYAHy/g/8AAMAB////+Ah////44/gAB/j///////J////Qwe"
-    + "BgDv////////B///+DAMAAPf//////9cAYP/+D4AACLP/////+BAAAD//j8AACEf/////8DAAAB//7+AAFP//////+CAAAA///4AAA////////AAAAAf//4AAB//////"
-    + "/8AAAAAf//gAAH18f////5AAAAAf//AAAHB//////gAAAAAf/+AAAHAX////8iAAAAAP/8AAAD8A////8MAAAAAH/4AAAH+Z////8AAAAAAD8IAAAP//9///8AAAAAAA"
-    + "8AAAAf//+P//8AAAAAAAYAAAAf//fx//wAAAAAAAcggAAf//Pg8eAAAAAAAAHgAAAf//vA4PCAAAAAAAAwAAA///8AYHAAAAAAAAARwAAf//+AYBAAAAAAAAAD8AAP//"
-    + "+AAEBAAAAAAAAD/gAAP/8AAAIAAAAAAAAD/gAAH/4AAEYAAAAAAAAH/4AAH/wAACYAAAAAAAAH/+AAD/gAACAHAAAAAAAH//AAD/gAAAADgAAAAAAD//AAB/gAAAAAAA"
-    + "AAAAAB/+AAD/yAAAAZAAAAAAAA/+AAD/mAAAB9AAAAAAAAf+AAD/EAAAD/gAAAAAAAf8AAB/MAAAP/wAAAAAAA/wAAB+AAAAP/4AAAAAAA/wAAB+AAAAP/4AAAAAAA/g"
-    + "AAA8AAAAH/4AAAAAAA/AAAAgAAAAEDwAAAAAAB+AAAAAAAAAABwCAAAAAB4AAAAAAAAAAAACAAAAAAwAAAAAAAAAAAAEAAAAABwAAAAAAAAAAAAIAAAAABgAAAAAAAAA"
-    + "AAAAAAAAABgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAHwD///AAAAAA"
-    + "AA8AAADD/+/////A";
+/// Land in squares of 3 degrees: 120 columns from 180° west, rows from 84° north. The lengths of sea and land in turn, as characters from 0 on.
+const land = "Q55:o0P91@:112G1b1654?Y3Z32111518<I18=1151C2<521175:@2=N714L3337@83[01212I11425462931d5H5282@41]1113925?55C131122W61F?36B1413W62G@"
+    + "17@1112]51IEE`ODD_QBD511153P21OAE35VT@F3711O2131Q>H68L42S<H8222MZ641GD1G[014KF3D]2LA173?_32151BA255434d4HB14635441a2FF9263g133AF82"
+    + "81j6@E@171d9C>F1g9D<B132f<B;D122f>A9E1:3]?@9Q3]>A8o0C<A:21J221`;A922H511a:A831H9`9C722F<^8E6K=]8E6K=]7G4M<]6H1P164]6o03381T4o0@1U2"
+    + "o0@1U3o0?1V2o0g2o0o0o0o0o0o0o0o0o0o0858D`4H24=1N";
 let dots;
 
 /// A small map of the world with marks, drawn of dots. `[{ latitude, longitude }]`
 export function map(places) {
-    dots ??= [...atob(land)].flatMap((byte, at) => [...Array(8).keys()].filter((bit) => byte.charCodeAt(0) & (128 >> bit)).map((bit) => at * 8 + bit))
-        .map((at) => `M${(at % 120) * 3 + 1.5} ${Math.floor(at / 120) * 3 + 1.5}h0`).join("");
+    let at = 0;
+    dots ??= [...land].map((length, index) => {
+        let line = "";
+        for (const end = at + length.charCodeAt(0) - 48; at < end; at += 1) {
+            if (index % 2) line += `M${(at % 120) * 3 + 1.5} ${Math.floor(at / 120) * 3 + 1.5}h0`;
+        }
+        return line;
+    }).join("");
     const marks = places.filter((place) => Number.isFinite(place?.latitude)
         && Number.isFinite(place?.longitude)).map((place) => [place.longitude + 180, 84 - place.latitude]);
     return svg("svg", { class: "map", viewBox: "0 0 360 156", role: "img",
@@ -85,11 +86,7 @@ export function map(places) {
 
 // MARK: Forms
 
-const two = (number) => String(number).padStart(2, "0");
-const localDate = (value) => {
-    const date = new Date(value);
-    return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}T${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
-};
+const localDate = (value) => absolute(value, false).replace(" ", "T");
 
 function read(line, type) {
     switch (type) {
@@ -161,8 +158,7 @@ export function editor(definition, held) {
     const input = type === "STRING" || type === "BYTES"
         ? h("textarea", { rows: String(Math.min(8, Math.max(1, initial.split("\n").length, Math.ceil(initial.length / 56)))),
             value: initial, spellcheck: "false", class: type === "BYTES" ? "mono" : "" })
-        : h("input", { type: "text", inputmode: type === "INT64" ? "numeric" : type === "DOUBLE" ? "decimal" : "text", value: initial,
-            spellcheck: "false", autocomplete: "off" });
+        : textInput({ inputmode: type === "INT64" ? "numeric" : type === "DOUBLE" ? "decimal" : "text", value: initial });
     const clear = held && button("Remove", () => { isGone = true; input.value = ""; input.placeholder = "no value"; input.focus(); },
         { kind: "quiet" });
     let isGone = !held;

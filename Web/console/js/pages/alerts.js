@@ -5,7 +5,7 @@ import { h, put } from "../dom.js";
 import { figure, limit, seconds, span } from "../figures.js";
 import { fault, form, given, shownOnce } from "../forms.js";
 import { go, href } from "../router.js";
-import { ask, commands, dialog, toast, toastError } from "../shell.js";
+import { ask, attempt, commands, dialog, toast, toastError } from "../shell.js";
 import { store } from "../store.js";
 import { absolute, badge, button, card, code, header, linkButton, load, number, pairs, problem, table, time } from "../ui.js";
 
@@ -120,18 +120,14 @@ async function details(view, route) {
     const again = () => details(view, route);
     const body = h("div", { class: "stack" });
     put(view, body);
-    const tell = async () => {
-        try {
-            const { ways } = await api.post("alerts/test", { name });
-            await dialog(`Test of ${name}`,
-                () => table({ label: "Ways of telling", rows: ways, key: (one) => one.way,
-                    columns: [{ title: "Way", key: "way" },
-                        { title: "Outcome", render: (one) => badge(one.isTaken ? "taken" : "not taken", one.isTaken ? "good" : "bad") },
-                        { title: "Answer", key: "said" }] }));
-        } catch (error) {
-            toastError(error);
-        }
-    };
+    const tell = () => attempt(async () => {
+        const { ways } = await api.post("alerts/test", { name });
+        await dialog(`Test of ${name}`,
+            () => table({ label: "Ways of telling", rows: ways, key: (one) => one.way,
+                columns: [{ title: "Way", key: "way" },
+                    { title: "Outcome", render: (one) => badge(one.isTaken ? "taken" : "not taken", one.isTaken ? "good" : "bad") },
+                    { title: "Answer", key: "said" }] }));
+    });
     const silence = async () => (await form({ title: `Silence ${name}`,
         text: "No beginning and no repetition is told in a silence. An alert that goes on after it is told.", confirm: "Silence",
         fields: [{ name: "time", label: "For", value: "4h", required: true, hint: "A minute to 30 days, such as 4h." },
@@ -145,13 +141,11 @@ async function details(view, route) {
         if (!(await ask({ title: `Remove ${name}`,
             text: "No end is told of an alert that goes on. A rule that the server has from the start comes back as it was.", confirm: "Remove",
             isDanger: true }))) return;
-        try {
+        await attempt(async () => {
             const { hasDefault } = await api.post("alerts/remove", { name });
             toast(hasDefault ? "The server's own rule is back." : "Removed");
             go(href("alerts"));
-        } catch (error) {
-            toastError(error);
-        }
+        });
     };
     await load(body, () => api.get("alerts", {}, { signal: route.signal }), (answer) => {
         const rule = answer.alerts.find((one) => one.name === name);

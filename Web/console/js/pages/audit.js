@@ -2,8 +2,8 @@
 
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
-import { toastError } from "../shell.js";
-import { badge, button, code, empty, header, id, load, table, time } from "../ui.js";
+import { attempt } from "../shell.js";
+import { badge, button, code, empty, filterInput, header, id, load, table, time } from "../ui.js";
 
 /// The action in words of its path: `POST /admin/1/tokens/revoke` is "tokens/revoke".
 const action = (text) => text.replace(/^(POST|DELETE) \/admin\/1\//, (_, method) => (method === "DELETE" ? "delete " : ""));
@@ -14,17 +14,12 @@ export default {
     async render(view, route) {
         const body = h("div", { class: "stack" });
         let [entries, next] = [[], undefined];
-        const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter", "data-filter": "", value: route.query.q ?? "",
-            oninput: () => { route.replace({ q: filter.value }); draw(); } });
+        const filter = filterInput({ value: route.query.q ?? "", oninput: () => { route.replace({ q: filter.value }); draw(); } });
         async function more() {
-            try {
-                const page = await api.get("audit", { after: next }, { signal: route.signal });
-                entries.push(...page.entries);
-                next = page.next;
-                draw();
-            } catch (error) {
-                toastError(error);
-            }
+            const page = await api.get("audit", { after: next }, { signal: route.signal });
+            entries.push(...page.entries);
+            next = page.next;
+            draw();
         }
         function draw() {
             const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -39,7 +34,7 @@ export default {
                 { title: "From", class: "mono nowrap", render: (entry) => entry.address },
                 { title: "Status", render: (entry) => (entry.status ? badge(String(entry.status), entry.status < 400 ? "good" : "warn")
                     : badge("no answer", "bad")) }, { title: "Request", class: "mono", render: (entry) => id(entry.requestID, 13) },
-            ] }), next && h("div", {}, button("Older", more)), code("nacre audit list", { language: "Shell" }));
+            ] }), next && h("div", {}, button("Older", () => attempt(more))), code("nacre audit list", { language: "Shell" }));
         }
         put(view, header("Audit log",
             { sub: "Each request of an administrator that changed something or read a database, before it was carried out." }),

@@ -4,7 +4,7 @@ import { api } from "../api.js";
 import { broken, differences, gains } from "../differences.js";
 import { h, put } from "../dom.js";
 import { here } from "../router.js";
-import { ask, toast, toastError } from "../shell.js";
+import { ask, attempt } from "../shell.js";
 import { badge, button, card, code, header, linkButton, plural, problem, time } from "../ui.js";
 
 export default {
@@ -57,25 +57,14 @@ export default {
         }
 
         async function undo(change) {
-            try {
-                const dryUndo = await api.post("schema/undo", { container, isDryRun: true });
-                if (!await ask({ title: `Undo ${change.kind} ${change.number}?`, confirm: "Undo",
-                    details: differences(dryUndo.differences) })) return;
-            } catch (error) {
-                toastError(error);
-                return;
-            }
-            await run(() => api.post("schema/undo", { container, isDryRun: false }), "Undone");
+            let would;
+            if (!await attempt(async () => { would = await api.post("schema/undo", { container, isDryRun: true }); })) return;
+            if (await ask({ title: `Undo ${change.kind} ${change.number}?`, confirm: "Undo", details: differences(would.differences) })) await run(() => api.post("schema/undo", { container, isDryRun: false }), "Undone");
         }
 
         async function reset() {
             let would;
-            try {
-                would = await api.post("schema/reset", { container, isDryRun: true });
-            } catch (error) {
-                toastError(error);
-                return;
-            }
+            if (!await attempt(async () => { would = await api.post("schema/reset", { container, isDryRun: true }); })) return;
             const lost = [...would.types.map((one) => `type ${one}`), ...would.roles.map((one) => `role ${one}`), ...would.fields];
             if (!await ask({ title: "Reset development?", confirm: "Reset", isDanger: true, typed: container,
                 text: `Zones and records of ${plural(would.databases, "database")} are removed for good. ${lost.length ? `The schema loses ${lost.join(", ")}.` : "The schema stays as it is."}` })) return;
@@ -83,13 +72,7 @@ export default {
         }
 
         async function run(work, done) {
-            try {
-                await work();
-                toast(done, { tone: "good" });
-                route.reload();
-            } catch (error) {
-                toastError(error);
-            }
+            if (await attempt(work, done)) route.reload();
         }
     },
 };

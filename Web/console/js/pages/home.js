@@ -2,10 +2,11 @@
 
 import { api } from "../api.js";
 import { h, icon, put } from "../dom.js";
+import { form } from "../forms.js";
 import { href } from "../router.js";
-import { dialog, firstPage, readContainers, toast, toastError } from "../shell.js";
+import { firstPage, readContainers, toast, toastError } from "../shell.js";
 import { store } from "../store.js";
-import { badge, button, bytes, card, code, field, header, id, number, pairs, plural, problem, select, tabbed, time } from "../ui.js";
+import { badge, button, bytes, card, header, id, number, pairs, plural, snippets, time } from "../ui.js";
 
 /// The lines that connect an app to this server: `[title, text]`.
 function connection(container, url) {
@@ -29,8 +30,7 @@ export default {
             const example = "iCloud.com.example.Notes";
             put(view, header("Welcome to Nacre",
                 { sub: "The server runs, and has no container yet. One of these makes it and connects an app:", actions: [newContainer] }),
-                card(null, tabbed(connection(example, server.publicURL).map(([title, text]) => [title, () => code(text,
-                    { language: title })]))), serverCard(server));
+                card(null, snippets(connection(example, server.publicURL))), serverCard(server));
             return;
         }
         const lineOf = (container, environment) => traffic.lines.find((line) => line.container === container && line.environment === environment);
@@ -55,8 +55,8 @@ export default {
                             line.users && `${line.users} users`].filter(Boolean).join(" · "))]
                             : [h("strong", {}, "No requests"), h("span", { class: "soft" }, "in the last 24 hours")]);
                 }))))),
-            h("div", { class: "grid-2" }, card("Connect an app", tabbed(connection(store.place.get().container || containers[0].name,
-                server.publicURL).map(([title, text]) => [title, () => code(text, { language: title })]))), serverCard(server)));
+            h("div", { class: "grid-2" }, card("Connect an app", snippets(connection(store.place.get().container || containers[0].name,
+                server.publicURL))), serverCard(server)));
 
         async function make(name, justInTime = "native") {
             await api.post("containers", { name, justInTime });
@@ -66,23 +66,12 @@ export default {
         }
 
         function create() {
-            dialog("New container", (close) => {
-                const name = h("input", { type: "text", class: "mono", value: "iCloud.", spellcheck: "false", autocomplete: "off",
-                    autofocus: true, required: true });
-                const choice = select([["native", "apps with the framework"], ["all", "every client"]], "native");
-                const trouble = h("div", {});
-                return h("form", { onsubmit: async (event) => {
-                    event.preventDefault();
-                    try {
-                        await make(name.value.trim(), choice.value);
-                        close();
-                    } catch (error) {
-                        put(trouble, problem(error));
-                    }
-                } }, field("Name", name, { hint: "The identifier of the app's entitlement, such as iCloud.com.example.Notes." }),
-                    field("Saves that make types and fields in development", choice), trouble,
-                h("div", { class: "actions end" }, button("Cancel", () => close()), button("Create", undefined, { kind: "main", type: "submit" })));
-            });
+            form({ title: "New container", confirm: "Create", fields: [
+                { name: "name", label: "Name", class: "mono", value: "iCloud.", required: true,
+                    hint: "The identifier of the app's entitlement, such as iCloud.com.example.Notes." },
+                { name: "justInTime", label: "Saves that make types and fields in development", value: "native",
+                    options: [["native", "apps with the framework"], ["all", "every client"]] }],
+            run: ({ name, justInTime }) => make(name.trim(), justInTime) });
         }
     },
 };

@@ -3,7 +3,7 @@
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
 import { span } from "../figures.js";
-import { badge, bytes, code, header, load, number, table } from "../ui.js";
+import { badge, bytes, code, filterInput, header, load, number, table } from "../ui.js";
 
 /// What a limit is in words; its name says the unit.
 export function words({ name, value }) {
@@ -16,8 +16,7 @@ export default {
     async render(view, route) {
         const body = h("div", { class: "stack" });
         let limits = [];
-        const filter = h("input", { type: "search", "data-filter": "", "aria-label": "Filter", placeholder: "Bytes, CloudKit, share", autocomplete: "off",
-            spellcheck: "false", oninput: () => draw() });
+        const filter = filterInput({ placeholder: "Bytes, CloudKit, share", oninput: () => draw() });
         const list = h("div", {});
         function draw() {
             const asked = filter.value.toLowerCase().split(/\s+/).filter(Boolean);

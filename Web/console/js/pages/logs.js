@@ -2,9 +2,11 @@
 
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
+import { saveFile } from "../files.js";
 import { live } from "../live.js";
 import { go, href } from "../router.js";
-import { commands, toast, toastError } from "../shell.js";
+import { attempt, commands, toast, toastError } from "../shell.js";
+import { shell } from "../snippets.js";
 import { absolute, badge, button, bytes, empty, field, header, load, number, problem, select, table } from "../ui.js";
 
 const names = ["status", "operation", "database", "code", "user", "zone", "client", "slowerThan", "since"];
@@ -49,7 +51,7 @@ function columns() {
 }
 
 function command({ query, place }) {
-    const quoted = (text) => (/^[\w.:@/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+    const quoted = (text) => (/^[\w.:@/-]+$/.test(text) ? text : shell(text));
     const options = { status: "status", operation: "operation", database: "database", code: "code", user: "user", zone: "zone", client: "client" };
     return ["nacre logs", query.scope === "server" ? "" : `--container ${place.container} --environment ${place.environment}`,
         ...Object.entries(options).map(([name, option]) => query[name]
@@ -59,18 +61,11 @@ function command({ query, place }) {
 }
 
 /// Downloads the filtered requests, a JSON object on each line.
-async function save(route) {
-    try {
-        const { list, isWhole } = await api.all("requests", { ...question(route), limit: 500 }, "requests", { most: 20_000, signal: route.signal });
-        const url = URL.createObjectURL(new Blob([list.map((line) => JSON.stringify(line)).join("\n"), "\n"], { type: "application/x-ndjson" }));
-        const link = h("a", { href: url, download: "requests.jsonl" });
-        link.click();
-        setTimeout(() => URL.revokeObjectURL(url), 10_000);
-        toast(isWhole ? `${number(list.length)} requests.` : `The newest ${number(list.length)} requests.`);
-    } catch (error) {
-        toastError(error);
-    }
-}
+const save = (route) => attempt(async () => {
+    const { list, isWhole } = await api.all("requests", { ...question(route), limit: 500 }, "requests", { most: 20_000, signal: route.signal });
+    saveFile(new Blob([list.map((line) => JSON.stringify(line)).join("\n"), "\n"], { type: "application/x-ndjson" }), "requests.jsonl");
+    toast(isWhole ? `${number(list.length)} requests.` : `The newest ${number(list.length)} requests.`);
+});
 
 export default {
     async render(view, first) {
@@ -131,16 +126,12 @@ export default {
                 [["Shell", firstRequest(route.place)]]);
         }
 
-        async function older() {
-            try {
-                const page = await api.get("requests", { ...question(route), after: next, limit: 100 }, { signal: route.signal });
-                rows = [...rows, ...page.requests];
-                next = page.next;
-                draw();
-            } catch (error) {
-                toastError(error);
-            }
-        }
+        const older = () => attempt(async () => {
+            const page = await api.get("requests", { ...question(route), after: next, limit: 100 }, { signal: route.signal });
+            rows = [...rows, ...page.requests];
+            next = page.next;
+            draw();
+        });
 
         function follow(last) {
             tail = live(async (signal) => {

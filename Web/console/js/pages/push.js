@@ -17,7 +17,7 @@ export default {
             const made = await form({
                 title: key ? "Replace the key" : "Give a key", confirm: "Keep it",
                 text: "The key of Apple's developer pages. The server keeps it sealed, and shows it to nobody.",
-                fields: [{ name: "key", label: "Text of the .p8 file", type: "textarea", class: "mono", isWide: true, required: true,
+                fields: [{ name: "key", label: "Text of the .p8 file", type: "textarea", class: "mono", required: true,
                     placeholder: "-----BEGIN PRIVATE KEY-----" },
                     { name: "keyID", label: "Key ID", required: true, value: key?.keyID ?? "", maxlength: 10 },
                     { name: "teamID", label: "Team ID", required: true, value: key?.teamID ?? "", maxlength: 10 },

@@ -5,8 +5,8 @@ import { h, put } from "../dom.js";
 import { size } from "../figures.js";
 import { fault, form, given } from "../forms.js";
 import { href } from "../router.js";
-import { commands, toast, toastError } from "../shell.js";
-import { badge, button, bytes, card, code, header, id, load, number, pairs, plural, table } from "../ui.js";
+import { attempt, commands, toast } from "../shell.js";
+import { badge, button, bytes, card, code, filterInput, header, id, load, number, pairs, plural, table } from "../ui.js";
 
 /// The part of a quota that is used, as a bar; nothing without a quota.
 function bar(used, limit) {
@@ -49,14 +49,10 @@ export default {
         }
 
         async function more() {
-            try {
-                const page = await api.get("usage", { container, environment, after: next }, { signal: route.signal });
-                users.push(...page.users);
-                next = page.next;
-                draw();
-            } catch (error) {
-                toastError(error);
-            }
+            const page = await api.get("usage", { container, environment, after: next }, { signal: route.signal });
+            users.push(...page.users);
+            next = page.next;
+            draw();
         }
 
         function draw() {
@@ -68,11 +64,10 @@ export default {
                 { title: "Holds", class: "number", render: (user) => bytes(user.bytes) },
                 { title: "Of its quota", render: (user) => bar(user.bytes, user.limit) },
                 { title: "Look at", render: (user) => h("a", { href: href("logs", { user: user.user }, route.place) }, "Requests") },
-            ] }), h("p", { class: "faint" }, plural(users.length, "user"), next && " so far"), next && button("More users", more));
+            ] }), h("p", { class: "faint" }, plural(users.length, "user"), next && " so far"), next && button("More users", () => attempt(more)));
         }
 
-        const find = h("input", { type: "search", placeholder: "A user: address or user record name", "aria-label": "User", "data-filter": "",
-            value: route.query.user ?? "", onchange: () => route.go({ user: find.value.trim() }) });
+        const find = filterInput({ placeholder: "A user: address or user record name", value: route.query.user ?? "", onchange: () => route.go({ user: find.value.trim() }) });
 
         const show = () => load(body, () => Promise.all([
             api.get("quotas", route.place, { signal: route.signal }), api.get("rates", { container }, { signal: route.signal }),

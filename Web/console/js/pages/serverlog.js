@@ -5,7 +5,7 @@ import { h, put } from "../dom.js";
 import { live } from "../live.js";
 import { here } from "../router.js";
 import { commands, toastError } from "../shell.js";
-import { absolute, badge, code, header, select } from "../ui.js";
+import { absolute, badge, code, filterInput, header, select } from "../ui.js";
 
 const linesMost = 1000;
 const levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"];
@@ -39,8 +39,7 @@ export default {
         let tail;
         const list = h("ol", {});
         const note = h("p", { class: "faint" });
-        const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter", "data-filter": "", value: route.query.q ?? "",
-            oninput: () => { route.replace({ ...route.query, q: filter.value }); sift(); } });
+        const filter = filterInput({ value: route.query.q ?? "", oninput: () => { route.replace({ ...route.query, q: filter.value }); sift(); } });
         const level = select([["", "All levels"], ...levels.slice(2).map((name) => [name, `From ${name} on`])], route.query.level ?? "",
             (value) => route.go({ ...route.query, level: value }), { "aria-label": "Level" });
         const toggle = h("button",

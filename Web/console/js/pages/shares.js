@@ -6,8 +6,8 @@ import { h, icon, put } from "../dom.js";
 import { askToLook, looked, lookForm } from "../look.js";
 import { here } from "../router.js";
 import { share as makeShare } from "../share.js";
-import { toastError } from "../shell.js";
-import { badge, button, card, empty, field, header, id, load, table } from "../ui.js";
+import { attempt } from "../shell.js";
+import { badge, button, card, empty, field, header, id, load, rowForm, table, textInput } from "../ui.js";
 
 const PUBLIC = { NONE: ["invited users", ""], READ_ONLY: ["everybody reads", "warn"], READ_WRITE: ["everybody writes", "warn"] };
 
@@ -21,13 +21,9 @@ export default {
             h("div", { class: "stack" }, list, who));
 
         async function add(user) {
-            try {
-                const found = await zones({ ...route.place, database: "private", user }, { signal: route.signal }).catch(orNothing([]));
-                const made = await makeShare(route.place, { user, zones: found.map(({ zoneID }) => zoneID.zoneName) });
-                if (made) route.go({ user, zone: made.zone, record: made.root ?? made.share });
-            } catch (error) {
-                toastError(error);
-            }
+            const found = await zones({ ...route.place, database: "private", user }, { signal: route.signal }).catch(orNothing([]));
+            const made = await makeShare(route.place, { user, zones: found.map(({ zoneID }) => zoneID.zoneName) });
+            if (made) route.go({ user, zone: made.zone, record: made.root ?? made.share });
         }
 
         function update({ query }) {
@@ -39,7 +35,7 @@ export default {
                 ["Swift", "let share = CKShare(recordZoneID: zone.zoneID)\nshare[CKShare.SystemFieldKey.title] = \"Trip\"\ntry await database.modifyRecords(saving: [share], deleting: [])"],
                 ["nacre", `nacre share list --container ${route.container} --environment ${route.environment} --user ada@example.com`]]));
             if (!looked.has(query.user)) return put(list, askToLook(query.user, () => update({ query })));
-            put(make, !route.isProduction && button("Share a zone or record", () => add(query.user), { symbol: "plus", kind: "main" }));
+            put(make, !route.isProduction && button("Share a zone or record", () => attempt(() => add(query.user)), { symbol: "plus", kind: "main" }));
             load(list, () => api.post("shares/list", { ...route.place, user: query.user }, { signal: route.signal }).catch(orNothing({ shares: [] })),
                 ({ shares }) => table({
                 label: `Shares of ${query.user}`, rows: shares, key: (share) => `${share.zone}\n${share.share}`,
@@ -54,12 +50,11 @@ export default {
                     { title: "Share", render: (share) => h("a", { class: "mono", href: here("records", { db: "private", user: query.user,
                         zone: share.zone, record: share.share, rzone: share.zone }) }, share.share) }],
             }));
-            const zone = h("input", { type: "text", value: query.zone ?? "", spellcheck: "false", autocomplete: "off" });
-            const record = h("input", { type: "text", class: "mono", value: query.record ?? "", spellcheck: "false", autocomplete: "off" });
+            const zone = textInput({ value: query.zone ?? "" });
+            const record = textInput({ class: "mono", value: query.record ?? "" });
             const answer = h("div", { "aria-live": "polite" });
-            put(who, card("Who sees a record, and why", h("form", { class: "form-row", onsubmit: (event) => { event.preventDefault();
-                route.go({ user: query.user, zone: zone.value.trim(), record: record.value.trim() }); } },
-                field("Zone", zone), field("Record", record), button("Ask", undefined, { type: "submit", kind: "main" })), answer));
+            put(who, card("Who sees a record, and why", rowForm("Ask", () => route.go({ user: query.user, zone: zone.value.trim(),
+                record: record.value.trim() }), field("Zone", zone), field("Record", record)), answer));
             if (query.zone && query.record) {
                 load(answer, () => api.post("shares/who", { ...route.place, user: query.user, zone: query.zone, record: query.record },
                     { signal: route.signal }), (found) => h("div", { class: "stack" },

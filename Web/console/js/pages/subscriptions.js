@@ -4,7 +4,7 @@ import { api } from "../api.js";
 import { h, icon, put } from "../dom.js";
 import { askToLook, looked, lookForm } from "../look.js";
 import { here } from "../router.js";
-import { badge, button, card, empty, field, header, load, table, time } from "../ui.js";
+import { badge, button, card, empty, field, header, load, rowForm, select, table, textInput, time, verdict } from "../ui.js";
 
 /// The form of a notification: its texts, and what it does besides.
 function told(form) {
@@ -56,26 +56,21 @@ export default {
         function ask(subscriptions, query, db) {
             if (subscriptions.length === 0) return;
             const isShared = db === "shared";
-            const subscription = h("select", { value: query.subscription ?? subscriptions[0].id },
-                subscriptions.map((one) => h("option", { value: one.id, selected: one.id === query.subscription }, one.id)));
-            const zone = h("input", { type: "text", value: query.zone ?? "", placeholder: "_defaultZone", spellcheck: "false", autocomplete: "off" });
-            const record = h("input", { type: "text", class: "mono", value: query.record ?? "", spellcheck: "false", autocomplete: "off" });
-            const owner = h("input", { type: "text", value: query.owner ?? "", placeholder: "e-mail or user record name", spellcheck: "false",
-                autocomplete: "off" });
+            const subscription = select(subscriptions.map((one) => one.id), query.subscription ?? subscriptions[0].id);
+            const zone = textInput({ value: query.zone ?? "", placeholder: "_defaultZone" });
+            const record = textInput({ class: "mono", value: query.record ?? "" });
+            const owner = textInput({ value: query.owner ?? "", placeholder: "e-mail or user record name" });
             const answer = h("div", { "aria-live": "polite" });
-            put(why, card("Why did it fire, or not?", h("form", { class: "form-row", onsubmit: (event) => { event.preventDefault();
-                route.go({ user: query.user, db, subscription: subscription.value, zone: zone.value.trim(),
-                    owner: isShared ? owner.value.trim() : undefined, record: record.value.trim() }); } },
+            put(why, card("Why did it fire, or not?", rowForm("Ask", () => route.go({ user: query.user, db, subscription: subscription.value,
+                zone: zone.value.trim(), owner: isShared ? owner.value.trim() : undefined, record: record.value.trim() }),
                 field("Subscription", subscription), field("Record", record), db !== "public" && field("Zone", zone),
-                    isShared && field("Owner of the zone", owner),
-                    button("Ask", undefined, { kind: "main", type: "submit" })), answer));
+                isShared && field("Owner of the zone", owner)), answer));
             if (!query.record || !query.subscription) return;
             load(answer, () => api.post("subscriptions/why", { ...route.place, user: query.user, database: db,
                 subscription: query.subscription, record: query.record, ...(query.zone ? { zone: query.zone } : {}),
                 ...(isShared && query.owner ? { owner: query.owner } : {}) },
                 { signal: route.signal }), (found) => h("div", { class: "stack" },
-                h("div", { class: `verdict ${found.fires ? "yes" : "no"}` }, icon(found.fires ? "circle-check" : "circle-x"),
-                    h("strong", {}, found.fires ? "It fires" : "It does not fire")),
+                verdict(found.fires, found.fires ? "It fires" : "It does not fire"),
                 h("ol", { class: "steps" }, found.steps.map((step) => h("li", { class: step.isPassed ? "passed" : "failed" },
                     icon(step.isPassed ? "check" : "x", step.isPassed ? "passed" : "failed"), h("strong", {}, step.name), h("span", {}, step.text)))),
                 h("h3", {}, "Devices"), found.devices.length === 0 ? h("p", { class: "soft" },

@@ -2,7 +2,7 @@
 
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
-import { ask, toast, toastError } from "../shell.js";
+import { ask, attempt } from "../shell.js";
 import { badge, button, bytes, card, code, header, id, load, number, plural, problem, progress, table, time } from "../ui.js";
 
 const most = 500;
@@ -58,13 +58,9 @@ export default {
     async render(view, route) {
         const body = h("div", { class: "stack" });
         const retry = async (tasks) => {
-            try {
+            if (await attempt(async () => {
                 for (const task of tasks) await api.post("tasks/retry", { id: task.id });
-                toast(`${plural(tasks.length, "task")} will be tried again.`, { tone: "good" });
-                read();
-            } catch (error) {
-                toastError(error);
-            }
+            }, `${plural(tasks.length, "task")} will be tried again.`)) read();
         };
         const read = () => load(body, () => api.all("tasks", {}, "tasks", { signal: route.signal }), ({ list, isWhole }) => {
             const rows = list.toSorted((one, other) => Number(other.isParked) - Number(one.isParked));

@@ -3,7 +3,7 @@
 import { api } from "../api.js";
 import { h, icon, put } from "../dom.js";
 import { form, shownOnce } from "../forms.js";
-import { ask, toast, toastError } from "../shell.js";
+import { ask, attempt } from "../shell.js";
 import { badge, button, card, elided, empty, header, iconButton, select, time } from "../ui.js";
 
 const ROLES = ["viewer", "developer", "admin", "owner"];
@@ -50,44 +50,25 @@ export default {
         async function inviteAgain(member) {
             if (!await ask({ title: `Invite ${member.name} again?`, confirm: "Invite",
                 text: "For a passkey on another device, or if the link before has ended or was lost: that one ends now. Passkeys stay." })) return;
-            try {
-                await showLink(await api.post("team/invite", { name: member.name }));
-            } catch (error) {
-                toastError(error);
-            }
+            await attempt(async () => showLink(await api.post("team/invite", { name: member.name })));
         }
 
         async function removePasskey(member, passkey) {
             if (!await ask({ title: `Remove a passkey of ${member.name}?`, confirm: "Remove", isDanger: true,
                 text: "Sessions that it began end at once. Without another passkey, they need a new invitation." })) return;
-            try {
-                await api.post("team/passkeys/remove", { name: member.name, id: passkey.id });
-                toast("Removed", { tone: "good" });
-            } catch (error) {
-                toastError(error);
-            }
+            await attempt(() => api.post("team/passkeys/remove", { name: member.name, id: passkey.id }), "Removed");
             route.reload();
         }
 
         async function setRole(member, role) {
-            try {
-                await api.post("team/role", { name: member.name, role });
-                toast(`${member.name} is ${role} now`, { tone: "good" });
-            } catch (error) {
-                toastError(error);
-            }
+            await attempt(() => api.post("team/role", { name: member.name, role }), `${member.name} is ${role} now`);
             route.reload();
         }
 
         async function remove(member) {
             if (!await ask({ title: `Remove ${member.name}?`, text: "Sessions and passkeys end at once.", confirm: "Remove",
                 isDanger: true })) return;
-            try {
-                await api.post("team/remove", { name: member.name });
-                toast("Removed", { tone: "good" });
-            } catch (error) {
-                toastError(error);
-            }
+            await attempt(() => api.post("team/remove", { name: member.name }), "Removed");
             route.reload();
         }
     },

@@ -7,7 +7,7 @@ import { change, latency, percent, rate, sentence } from "../figures.js";
 import { here } from "../router.js";
 import { commands } from "../shell.js";
 import { store } from "../store.js";
-import { absolute, button, bytes, code, empty, header, iconButton, load, number, select, table } from "../ui.js";
+import { absolute, button, bytes, code, empty, header, iconButton, load, number, segments, select, table } from "../ui.js";
 import { firstRequest } from "./logs.js";
 
 const periods = { hour: "Hour", day: "Day", week: "Week", month: "30 days", year: "Year" };
@@ -101,9 +101,7 @@ function draw(view, route) {
         symbol: "clock", run: () => route.go({ ...query, from: "", to: "", last: key }) }));
 
     const filters = h("div", { class: "toolbar" },
-        h("div", { class: "segments", role: "group", "aria-label": "Period" }, Object.entries(periods).map(([key, title]) =>
-            h("button", { type: "button", "aria-pressed": String(key === last), onclick: () => route.go({ ...query, from: "", to: "", last: key }) },
-                title))),
+        segments("Period", Object.entries(periods), last, (key) => route.go({ ...query, from: "", to: "", last: key })),
         query.from && h("span", { class: "chip" }, `${absolute(Number(query.from))} – ${absolute(Number(query.to))}`,
             iconButton("x", "Whole day", () => route.go({ ...query, from: "", to: "" }))),
         query.operation && h("span", { class: "chip mono" }, query.operation,
@@ -144,10 +142,8 @@ function draw(view, route) {
                 h("ul", { class: "changes" },
                 changes.map(({ head, because }) => h("li", {}, h("strong", {}, head),
                     because.length > 0 && h("span", {}, ` Mostly ${because.join(", ")}.`))))),
-            h("section", { class: "card" }, h("div", { class: "segments", role: "group", "aria-label": "Lines by" },
-                Object.entries(groupings).map(([key, title]) =>
-                h("button", { type: "button", "aria-pressed": String(key === by),
-                    onclick: () => route.go({ ...query, by: key === "operation" ? "" : key }) }, title))), lines(answer, by, route),
+            h("section", { class: "card" }, segments("Lines by", Object.entries(groupings), by,
+                (key) => route.go({ ...query, by: key === "operation" ? "" : key })), lines(answer, by, route),
                 answer.hasHidden && h("p", { class: "hint" },
                     "Figures of private and shared databases are left out if they are of fewer than five users, or of a time that is not over.")),
             code(command(route), { language: "Shell" }),

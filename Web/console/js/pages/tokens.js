@@ -4,7 +4,7 @@ import { api } from "../api.js";
 import { h, put } from "../dom.js";
 import { seconds } from "../figures.js";
 import { fault, form, given, shownOnce } from "../forms.js";
-import { ask, askToDestroy, commands, toast, toastError } from "../shell.js";
+import { ask, askToDestroy, attempt, commands } from "../shell.js";
 import { absolute, badge, button, code, empty, header, id, load, table, time } from "../ui.js";
 
 const kinds = {
@@ -51,7 +51,7 @@ const creating = {
         const made = await form({
             title: "New server key", text: kinds.server[1], confirm: "Make key",
             fields: [{ name: "name", label: "Name", placeholder: "Nightly job" },
-                { name: "publicKey", label: "Public key", type: "textarea", class: "mono", isWide: true, placeholder: "-----BEGIN PUBLIC KEY-----",
+                { name: "publicKey", label: "Public key", type: "textarea", class: "mono", placeholder: "-----BEGIN PUBLIC KEY-----",
                     hint: "On P-256, in PEM. Leave it empty and this browser makes a pair; the private half is shown once and goes nowhere." },
                 { name: "isAdministrator", label: "Administrator", type: "checkbox", hint: "grants do not restrict it in the public database" }],
             run: async ({ name, publicKey, isAdministrator }) => {
@@ -109,14 +109,7 @@ export default {
             const what = { title: `End the ${kinds[token.kind][0]}`,
                 text: `${token.name || "It"} is refused from now on, wherever it is used. This cannot be taken back.`, confirm: "End it" };
             const isSure = token.environment === "production" ? await askToDestroy(what) : await ask({ ...what, isDanger: true });
-            if (!isSure) return;
-            try {
-                await api.post("tokens/revoke", { id: token.id });
-                toast("Ended", { tone: "good" });
-                read();
-            } catch (error) {
-                toastError(error);
-            }
+            if (isSure && await attempt(() => api.post("tokens/revoke", { id: token.id }), "Ended")) read();
         }
 
         const read = () => load(body, () => api.all("tokens", { container }, "tokens", { signal: route.signal }), ({ list }) => {

@@ -4,10 +4,11 @@ import { api } from "../api.js";
 import { h, put } from "../dom.js";
 import { form, given, shownOnce } from "../forms.js";
 import { go, href } from "../router.js";
-import { ask, commands, dialog, toast, toastError } from "../shell.js";
+import { ask, attempt, commands, dialog, toastError } from "../shell.js";
 import { shell } from "../snippets.js";
 import { may, store } from "../store.js";
-import { absolute, badge, button, card, code, empty, field, header, id, load, number, pairs, plural, select, tabbed, table, time } from "../ui.js";
+import { absolute, badge, button, card, code, empty, field, filterInput, header, id, load, number, pairs, plural, select, snippets, table,
+    time } from "../ui.js";
 
 /// The states of an account, as an app sees them.
 const states = {
@@ -35,8 +36,7 @@ async function create() {
 
 async function list(view, route) {
     commands.ofPage = [{ title: "New account", hint: "Users", symbol: "user-plus", run: create }];
-    const filter = h("input", { type: "search", placeholder: "Filter by address", "aria-label": "Filter by address", "data-filter": "",
-        value: route.query.q ?? "",
+    const filter = filterInput({ placeholder: "Filter by address", value: route.query.q ?? "",
         oninput: () => draw(filter.value), onkeydown: (event) => event.key === "Enter" && filter.value.includes("@")
             && go(page(filter.value.trim())) });
     const body = h("div", { class: "stack" });
@@ -92,22 +92,13 @@ async function act(user) {
     const url = (store.server.get() ?? await api.get("server")).publicURL;
     return dialog(`You are ${user.email}`, (close) => h("div", { class: "once" },
         h("p", {}, `This token is shown once. It is good until ${absolute(made.expires)}, unless you sign it out before.`),
-        code(made.token, { label: "Copy", language: "Token" }),
-        tabbed(actingLines({ ...made, url }).map(([title, text]) => [title, () => code(text, { language: title })])),
+        code(made.token, { language: "Token" }), snippets(actingLines({ ...made, url })),
         h("div", { class: "actions end" }, button("I have kept it", () => close(true), { kind: "main" }))));
 }
 
 function actions(user, again) {
     const { email } = user;
-    const change = async (run, text) => {
-        try {
-            await run();
-            toast(text, { tone: "good" });
-            again();
-        } catch (error) {
-            toastError(error);
-        }
-    };
+    const change = async (run, text) => (await attempt(run, text)) && again();
     return {
         name: async () => (await form({ title: "Change the name", confirm: "Change",
             fields: [{ name: "givenName", label: "Given name", value: user.givenName ?? "" },
@@ -127,14 +118,11 @@ function actions(user, again) {
         password: async () => {
             const isWanted = await ask({ title: "Code for a new password",
                 text: `A code for ${email} is shown once. Whoever has it chooses a new password.`, confirm: "Make a code" });
-            if (!isWanted) return;
-            try {
+            if (isWanted) attempt(async () => {
                 const { code: made, expires } = await api.post("users/reset-password", { email });
                 await shownOnce("Code for a new password", `Give it to the user. It is good once, until ${absolute(expires)}.`, made,
                     { label: "Code" });
-            } catch (error) {
-                toastError(error);
-            }
+            });
         },
         act: () => act(user).then((made) => made && again(), toastError),
         state: (state) => change(() => api.post("users/state", { email, state }), `The account is ${states[state]?.[0].toLowerCase() ?? state}.`),
@@ -142,13 +130,7 @@ function actions(user, again) {
             if (!(await ask({ title: "Delete the account",
                 text: "Its private databases, user records, sessions and devices are removed, and its shares end. This cannot be taken back.",
                 confirm: "Delete account", isDanger: true, typed: email }))) return;
-            try {
-                await api.post("users/delete", { email });
-                toast(`${email} is deleted.`);
-                go(href("users"));
-            } catch (error) {
-                toastError(error);
-            }
+            if (await attempt(() => api.post("users/delete", { email }), `${email} is deleted.`)) go(href("users"));
         },
         end: (session) => change(() => api.post("sessions/revoke", session ? { email, id: session.id } : { email, all: true }), "Signed out"),
         passkey: async (key) => {

@@ -5,7 +5,7 @@ import { readSchema } from "../ckdb.js";
 import { h, put } from "../dom.js";
 import { fault, form, given, shownOnce } from "../forms.js";
 import { filters, parse } from "../predicate.js";
-import { ask, askToDestroy, commands, dialog, toast, toastError } from "../shell.js";
+import { ask, askToDestroy, attempt, commands, dialog, toast, toastError } from "../shell.js";
 import { badge, button, code, empty, header, id, load, number, pairs, plural, table, time } from "../ui.js";
 
 const tones = { active: "good", retrying: "warn", behind: "warn", parked: "bad" };
@@ -62,20 +62,16 @@ export default {
         }
 
         const name = (hook) => ({ container, environment, id: hook.id });
-        async function tell(hook) {
-            try {
-                const { isTaken, status } = await api.post("webhooks/test", name(hook));
-                toast(`${isTaken ? "Taken" : "Not taken"}: ${status}`, { tone: isTaken ? "good" : "bad", seconds: 8 });
-            } catch (error) {
-                toastError(error);
-            }
-        }
+        const tell = (hook) => attempt(async () => {
+            const { isTaken, status } = await api.post("webhooks/test", name(hook));
+            toast(`${isTaken ? "Taken" : "Not taken"}: ${status}`, { tone: isTaken ? "good" : "bad", seconds: 8 });
+        });
         const resume = (hook) => api.post("webhooks/resume",
             name(hook)).then(({ resumed }) => { toast(`${plural(resumed, "zone")} will be told again.`, { tone: "good" }); read(); }, toastError);
         async function remove(hook) {
             if (!(await (route.isProduction ? askToDestroy : (what) => ask({ ...what, isDanger: true }))({ title: "Delete the webhook",
                 text: `${hook.url} is told of nothing any more, and the changes that wait for it go.`, confirm: "Delete" }))) return;
-            api.post("webhooks/delete", name(hook)).then(() => { toast("Deleted"); read(); }, toastError);
+            if (await attempt(() => api.post("webhooks/delete", name(hook)), "Deleted")) read();
         }
         const open = (hook) => dialog("Webhook",
             () => h("div", { class: "stack" },

@@ -6,8 +6,8 @@ import { h, icon, put } from "../dom.js";
 import { form as ask } from "../forms.js";
 import { askToLook, looked, lookForm } from "../look.js";
 import { here } from "../router.js";
-import { askToDestroy, toast, toastError } from "../shell.js";
-import { badge, button, card, copy, empty, field, header, id, iconButton, load, plural, problem, skeleton, table, time } from "../ui.js";
+import { askToDestroy, attempt } from "../shell.js";
+import { badge, button, card, copy, empty, field, header, id, iconButton, load, plural, problem, rowForm, skeleton, table, textInput, time } from "../ui.js";
 
 const keyOf = (zone, owner, isShared) => (isShared ? `${zone}\n${owner}` : zone);
 const named = ({ zoneID }, isShared) => ({ zone: zoneID.zoneName, owner: isShared ? zoneID.ownerRecordName : undefined });
@@ -81,7 +81,7 @@ export default {
         }
 
         function purgeForm(user) {
-            const zone = h("input", { type: "text", spellcheck: "false", autocomplete: "off", required: true });
+            const zone = textInput({ required: true });
             return card("A zone", h("form", { class: "form-row", onsubmit: (event) => { event.preventDefault();
                 route.go({ user, zone: zone.value.trim() }); } }, field("Zone", zone),
                 h("a", { class: "button", href: here("records", { db: "private", user }) }, icon("table-2"), h("span", {}, "Records of all zones")),
@@ -92,29 +92,21 @@ export default {
         async function purge(user, zone) {
             if (!await askToDestroy({ title: `Purge ${zone}?`, confirm: "Purge",
                 text: "All its records go for good, as if the user had removed the app's data in the storage settings. Apps hear that it was purged." })) return;
-            try {
-                await api.post("zones/purge", { ...route.place, user, zone });
-                toast(`${zone} is purged`, { tone: "good" });
-                drawn = "";
-                route.go({ user });
-                route.reload();
-            } catch (error) {
-                toastError(error);
-            }
+            if (!await attempt(() => api.post("zones/purge", { ...route.place, user, zone }), `${zone} is purged`)) return;
+            drawn = "";
+            route.go({ user });
+            route.reload();
         }
 
         function follow(of, zone, since) {
             const body = h("tbody", {});
-            const from = h("input", { type: "text", class: "mono", value: since ?? "", placeholder: "the beginning", spellcheck: "false",
-                autocomplete: "off", "aria-label": "Change token" });
+            const from = textInput({ class: "mono", value: since ?? "", placeholder: "the beginning" });
             const foot = h("div", { class: "row" });
             const count = h("span", { class: "soft" });
             const asked = { db: of.database, user: of.user, zone, owner: of.owner };
             let token = since;
             let rows = 0;
-            put(feed, card(`Feed of ${zone}`, h("form", { class: "form-row", onsubmit: (event) => { event.preventDefault();
-                route.go({ ...asked, since: from.value.trim() }); } }, field("After the token", from),
-                button("Follow", undefined, { type: "submit", kind: "main" })),
+            put(feed, card(`Feed of ${zone}`, rowForm("Follow", () => route.go({ ...asked, since: from.value.trim() }), field("After the token", from)),
                 h("div", { class: "table-wrap", tabindex: "0", role: "region", "aria-label": "Changes" },
                     h("table", {}, h("thead", {}, h("tr", {}, ["Change", "Type", "Record", "Change tag", "When",
                     "By"].map((title) => h("th", { scope: "col" }, title)))), body)), foot));
