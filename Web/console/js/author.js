@@ -1,11 +1,11 @@
 /// The user in whose name a record of a public database is changed: such a record has a creator.
 
 import { h, put } from "./dom.js";
-import { userInput } from "./look.js";
+import { form } from "./forms.js";
+import { account, accountList } from "./look.js";
 import { href } from "./router.js";
-import { dialog } from "./shell.js";
 import { store } from "./store.js";
-import { button, field } from "./ui.js";
+import { button } from "./ui.js";
 
 const authorOf = (of) => store.author.get()[of.container];
 
@@ -26,15 +26,13 @@ export function authorLine(of) {
 }
 
 function choose(of) {
-    return dialog("In whose name?", (close) => {
-        const [list, user] = userInput({ value: authorOf(of) ?? "", required: true, autofocus: true });
-        return h("form", { onsubmit: (event) => {
-            event.preventDefault();
-            store.author.set({ ...store.author.get(), [of.container]: user.value.trim() });
-            close(user.value.trim());
-        } }, list, h("p", {}, "A record of a public database has a creator and who changed it last. The grants of roles do not restrict you, and the audit log has what you do."),
-        field("User", user), h("p", { class: "hint" }, "No account yet? Make one on the page ", h("a", { href: href("users") }, "Users"), "."),
-        h("div", { class: "actions end" }, button("Cancel", () => close()),
-            button("Use", undefined, { kind: "main", type: "submit" })));
-    });
+    const list = accountList();
+    return form({ title: "In whose name?", confirm: "Use",
+        text: "A record of a public database has a creator and who changed it last. The grants of roles do not restrict you, and the audit log has what you do.",
+        fields: [list, { name: "user", label: "User", value: authorOf(of) ?? "", required: true, ...account, list: list.id },
+            h("p", { class: "hint" }, "No account yet? Make one on the page ", h("a", { href: href("users") }, "Users"), ".")],
+        run({ user }) {
+            store.author.set({ ...store.author.get(), [of.container]: user.trim() });
+            return user.trim();
+        } });
 }

@@ -7,7 +7,7 @@ import { readSchema } from "./ckdb.js";
 const place = ({ container, environment, database, user }) => ({ container, environment, database, ...(database === "public" ? {} : { user }) });
 
 /// What CloudKit answers to a request in a database.
-async function answer(path, place, request, options) {
+export async function answer(path, place, request, options) {
     return JSON.parse((await api.post(path, { ...place, request: JSON.stringify(request) }, options)).answer);
 }
 

@@ -2,7 +2,7 @@
 
 import { file } from "./data.js";
 import { h, icon, put } from "./dom.js";
-import { toastError } from "./shell.js";
+import { attempt } from "./shell.js";
 import { bytes, button, id } from "./ui.js";
 
 /// Bytes of the largest file that is shown, and of the text that is shown of one.
@@ -22,13 +22,8 @@ export function fileView(of, at, asset, { signal } = {}) {
     const run = (body) => async (event) => {
         const { currentTarget } = event;
         currentTarget.disabled = true;
-        try {
-            await body();
-        } catch (error) {
-            if (error.name !== "AbortError") toastError(error);
-        } finally {
-            currentTarget.disabled = false;
-        }
+        await attempt(body);
+        currentTarget.disabled = false;
     };
     const show = async () => put(shown, await preview(await (await file(of, at, { signal })).blob(), `${at.field} of ${at.record}`));
     return h("div", { class: "stack tight" }, h("span", { class: "row" }, icon("file"), bytes(asset.size),

@@ -15,11 +15,20 @@ export function askToLook(user, onlook) {
         [button("Look", () => { looked.add(user); onlook(); }, { kind: "main", symbol: "eye" }), linkButton("Audit log", href("audit"))]);
 }
 
-/// An input for a user that suggests the addresses of accounts, as `[list, input]`. `props` are further ones of the input.
-export function userInput(props, { signal } = {}) {
+/// The addresses of accounts, which an input suggests.
+export function accountList({ signal } = {}) {
     const list = h("datalist", { id: uniqueID("accounts") });
     accounts({ signal }).then((emails) => put(list, emails.map((email) => h("option", { value: email }))), () => {});
-    return [list, textInput({ list: list.id, placeholder: "e-mail or user record name", ...props })];
+    return list;
+}
+
+/// What an input for a user says while it is empty.
+export const account = { placeholder: "e-mail or user record name" };
+
+/// An input for a user that suggests the addresses of accounts, as `[list, input]`. `props` are further ones of the input.
+export function userInput(props, options) {
+    const list = accountList(options);
+    return [list, textInput({ ...account, ...props, list: list.id })];
 }
 
 /// A form with the user and, if `databases` are given, the database; `onlook({ user, db })` is called with what was chosen.

@@ -2,16 +2,24 @@
 
 import { authorLine, withAuthor } from "./author.js";
 import { inOrder, wireType } from "./ckdb.js";
-import { isAsked, lookup, modify, sendFile } from "./data.js";
+import { isAsked, lookup, modify, sendFile, taken } from "./data.js";
 import { h, put } from "./dom.js";
 import { fileView } from "./files.js";
 import { here } from "./router.js";
 import { share } from "./share.js";
-import { askToDestroy, dialog, toast, toastError } from "./shell.js";
+import { askToDestroy, attempt, dialog, toast } from "./shell.js";
 import { ofRecord } from "./snippets.js";
 import { may } from "./store.js";
-import { badge, button, code, empty, field, iconButton, id, pairs, problem, progress, skeleton, tabbed, time } from "./ui.js";
+import { badge, button, code, empty, field, iconButton, id, pairs, problem, progress, skeleton, tabbed, table, textInput, time } from "./ui.js";
 import { editor, full, text } from "./values.js";
+
+/// Whether a value is one that no save brings back: sealed by an app, or a file.
+export const isSealed = (held) => held.isEncrypted || held.type?.startsWith("ASSET");
+
+/// Operations on a version of a record, which the server refuses on a newer one.
+const update = ({ recordName, recordType, recordChangeTag }, fields) => ({ operationType: "update",
+    record: { recordName, recordType, recordChangeTag, fields } });
+const deletion = ({ recordName, recordChangeTag }) => ({ operationType: "delete", record: { recordName, recordChangeTag } });
 
 /// Opens a record in an element. `what` has `of`, `name`, `zone`, `known`, `schema`, `link(record, zone)`, `onclose`, `onsaved`, `ondeleted`,
 /// and `isNew` with `type` for a record that is to be made. Answers `{ close(), edit() }`.
@@ -97,8 +105,8 @@ export function openRecord(place, what) {
         const type = before ? what.schema.types.find((one) => one.name === before.recordType) : what.type;
         const fields = inOrder(type.fields.filter((one) => !one.isSystem));
         const editors = fields.map((definition) => [definition, editor(definition, before?.fields?.[definition.name])]);
-        const name = h("input", { type: "text", class: "mono", spellcheck: "false", autocomplete: "off", placeholder: "made by the server" });
-        const zone = h("input", { type: "text", spellcheck: "false", value: what.zone });
+        const name = textInput({ class: "mono", placeholder: "made by the server" });
+        const zone = textInput({ value: what.zone });
         const trouble = h("div", {});
         const save = button(before ? "Save" : "Create", undefined, { kind: "main", type: "submit" });
         const element = h("form", { class: "panel-body form", novalidate: true, onsubmit: (event) => { event.preventDefault(); submit(); } },
@@ -136,8 +144,7 @@ export function openRecord(place, what) {
                 const at = { zone: inZone, record: before?.recordName ?? (name.value.trim() || undefined), recordType: type.name };
                 for (const [field, one] of Object.entries(changed)) one.value = await sent(of, { ...at, field }, one.value);
                 put(trouble);
-                await send(of, before ? { operationType: "update", record: { recordName: before.recordName, recordType: before.recordType,
-                    recordChangeTag: before.recordChangeTag, fields: changed } }
+                await send(of, before ? update(before, changed)
                     : { operationType: "create", record: { ...(name.value.trim() ? { recordName: name.value.trim() } : {}),
                         recordType: type.name, fields: changed } }, inZone, before, changed);
             } catch (error) {
@@ -166,9 +173,7 @@ export function openRecord(place, what) {
     async function send(of, operation, zone, before, changed) {
         const [answer] = await modify(of, [operation], zone);
         if (answer.serverErrorCode === "CONFLICT" && before) return conflict(of, before, changed);
-        if (answer.serverErrorCode) throw { reason: answer.reason, code: answer.serverErrorCode, remedy: answer.nacre?.remedy,
-            field: answer.nacre?.field };
-        record = answer;
+        record = taken(answer);
         what.onsaved(answer);
         back();
         // A file that was replaced cannot be saved again without being sent.
@@ -180,14 +185,10 @@ export function openRecord(place, what) {
 
     /// Puts back what a save changed, and deletes what it made. A newer change of somebody else stays: the save is on the version it made.
     async function undo(of, before, changed, saved, zone) {
-        try {
+        await attempt(async () => {
             const fields = before && Object.fromEntries(Object.keys(changed).map((name) => [name, before.fields?.[name] ?? { value: null }]));
-            const [answer] = await modify(of, [before
-                ? { operationType: "update", record: { recordName: saved.recordName, recordType: saved.recordType,
-                    recordChangeTag: saved.recordChangeTag, fields } }
-                : { operationType: "delete", record: { recordName: saved.recordName, recordChangeTag: saved.recordChangeTag } }], zone);
-            if (answer.serverErrorCode) throw { reason: answer.serverErrorCode === "CONFLICT"
-                ? "Somebody has changed the record since: nothing was undone." : answer.reason };
+            const [answer] = await modify(of, [before ? update(saved, fields) : deletion(saved)], zone);
+            taken(answer, { reason: "Somebody has changed the record since: nothing was undone." });
             toast("Undone", { tone: "good" });
             if (!before) return what.ondeleted(saved);
             what.onsaved(answer);
@@ -195,10 +196,8 @@ export function openRecord(place, what) {
                 record = answer;
                 back();
             }
-        } catch (error) {
-            toastError(error);
-        }
-        return undefined;
+            return undefined;
+        });
     }
 
     /// Both versions beside each other: the server's, and what was to be saved.
@@ -207,16 +206,14 @@ export function openRecord(place, what) {
         const choice = await dialog("The record was changed meanwhile", (close) => h("div", { class: "stack" },
             theirs ? h("p", {}, `Since you opened it, ${theirs.modified?.userRecordName ?? "somebody"} saved version ${theirs.recordChangeTag}; yours began from ${before.recordChangeTag}.`)
                 : h("p", {}, "Since you opened it, it was deleted."),
-            h("div", { class: "table-wrap" }, h("table", {}, h("thead", {}, h("tr", {}, ["Field", "When you opened it",
-                "On the server now", "Yours"].map((title) => h("th", { scope: "col" }, title)))),
-                h("tbody", {}, [...new Set([...Object.keys(changed), ...Object.keys(theirs?.fields
-                    ?? {}).filter((name) => JSON.stringify(theirs.fields[name]) !== JSON.stringify(before.fields?.[name]))])].map((name) => h("tr",
-                    {},
-                    h("th", { scope: "row" }, name), h("td", {}, text(before.fields?.[name])),
-                        h("td", { class: theirs && text(theirs.fields?.[name]) !== text(before.fields?.[name]) ? "differs" : "" },
-                        text(theirs?.fields?.[name])),
-                    h("td", { class: changed[name] ? "differs" : "" },
-                        changed[name] ? text(changed[name]) : h("span", { class: "faint" }, "unchanged"))))))),
+            table({ label: "Versions", rows: [...new Set([...Object.keys(changed), ...Object.keys(theirs?.fields ?? {}).filter((name) =>
+                JSON.stringify(theirs.fields[name]) !== JSON.stringify(before.fields?.[name]))])], columns: [
+                { title: "Field", render: (name) => h("strong", {}, name) },
+                { title: "When you opened it", render: (name) => text(before.fields?.[name]) },
+                { title: "On the server now", render: (name) => h("span", { class: theirs && text(theirs.fields?.[name]) !== text(before.fields?.[name])
+                    ? "differs" : "" }, text(theirs?.fields?.[name])) },
+                { title: "Yours", render: (name) => (changed[name] ? h("span", { class: "differs" }, text(changed[name]))
+                    : h("span", { class: "faint" }, "unchanged")) }] }),
             h("div", { class: "actions end" }, button("Keep the server's", () => close("theirs")),
                 theirs && button("Put my changes on it", () => close("mine"), { kind: "main" }))), { className: "wide" });
         if (!choice) return;
@@ -227,26 +224,20 @@ export function openRecord(place, what) {
             back();
             return;
         }
-        await send(of, { operationType: "update", record: { recordName: theirs.recordName, recordType: theirs.recordType,
-            recordChangeTag: theirs.recordChangeTag, fields: changed } }, theirs.zoneID?.zoneName, theirs, changed);
+        await send(of, update(theirs, changed), theirs.zoneID?.zoneName, theirs, changed);
     }
 
     async function remove() {
-        const isSealed = Object.values(record.fields ?? {}).some((held) => held.isEncrypted || held.type?.startsWith("ASSET"));
         if (!await askToDestroy({ title: `Delete ${record.recordName}?`, confirm: "Delete",
-            text: isSealed ? "Apps hear of it at once. It has files or sealed values, which an undo does not bring back."
+            text: Object.values(record.fields ?? {}).some(isSealed) ? "Apps hear of it at once. It has files or sealed values, which an undo does not bring back."
             : "Apps hear of it at once. You can undo it right after." })) return;
         const of = await withAuthor(what.of);
         if (!of) return;
-        try {
-            const [answer] = await modify(of, [{ operationType: "delete", record: { recordName: record.recordName,
-                recordChangeTag: record.recordChangeTag } }], record.zoneID?.zoneName);
-            if (answer.serverErrorCode) throw { reason: answer.reason,
-                remedy: answer.serverErrorCode === "CONFLICT" ? "Open it again to see the newest version." : answer.nacre?.remedy };
+        await attempt(async () => {
+            const [answer] = await modify(of, [deletion(record)], record.zoneID?.zoneName);
+            taken(answer, { remedy: "Open it again to see the newest version." });
             toast("Deleted", { tone: "good", action: { title: "Undo", run: () => what.restore([record]) } });
             what.ondeleted(record);
-        } catch (error) {
-            toastError(error);
-        }
+        });
     }
 }

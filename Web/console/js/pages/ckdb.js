@@ -1,12 +1,13 @@
 /// The schema as a file in CloudKit's language: read, edited with the server's judgement while one types, and saved to development.
 
 import { api } from "../api.js";
-import { h, icon, put } from "../dom.js";
+import { h, put } from "../dom.js";
+import { saveFile } from "../files.js";
 import { here } from "../router.js";
-import { ask, toast, toastError } from "../shell.js";
+import { ask, attempt } from "../shell.js";
 import { may } from "../store.js";
 import { broken, differences } from "../differences.js";
-import { button, code, copy, header, linkButton, plural, problem } from "../ui.js";
+import { button, code, header, linkButton, plural, problem } from "../ui.js";
 
 const words = /("(?:[^"]|"")*")|(--[^\n]*|\/\/[^\n]*)|\b(DEFINE|SCHEMA|CREATE|ROLE|RECORD|TYPE|GRANT|TO)\b|\b(STRING|INT64|DOUBLE|TIMESTAMP|LOCATION|REFERENCE|ASSET|BYTES|LIST|ENCRYPTED|NUMBER)\b|\b(QUERYABLE|SORTABLE|SEARCHABLE|READ|WRITE)\b/g;
 
@@ -27,19 +28,14 @@ export default {
     async render(view, route) {
         const { text: original } = await api.get("schema", route.place, { signal: route.signal });
         const command = `nacre schema ${route.isProduction ? "export" : "import"} --container ${route.container}${route.isProduction ? " --environment production > production.ckdb" : " schema.ckdb"}`;
-        const download = button("Download", () => {
-            const url = URL.createObjectURL(new Blob([area?.value ?? original], { type: "text/plain" }));
-            h("a", { href: url, download: `${route.container}-${route.environment}.ckdb` }).click();
-            setTimeout(() => URL.revokeObjectURL(url), 10_000);
-        }, { symbol: "download" });
+        const download = button("Download", () => saveFile(new Blob([area?.value ?? original], { type: "text/plain" }),
+            `${route.container}-${route.environment}.ckdb`), { symbol: "download" });
         let area;
         if (route.isProduction || !may("POST schema/import")) {
             put(view, header("Schema file", { sub: route.isProduction ? "Production's schema, to read. It changes by a deployment alone."
                 : "Development's schema, to read.", actions: [download,
                 route.isProduction && linkButton("Deploy", here("deploy"), { kind: "main", symbol: "rocket", asks: "POST schema/deploy" })] }),
-                h("div", { class: "code" }, h("pre", { tabindex: "0", "aria-label": "Schema", class: "ckdb" }, coloured(original)),
-                    h("button", { type: "button", class: "icon-button", "aria-label": "Copy",
-                    onclick: (event) => copy(original, event.currentTarget) }, icon("copy"))), code(command));
+                code(original, { language: "Schema", shown: coloured(original), class: "ckdb" }), code(command));
             return undefined;
         }
 
@@ -107,13 +103,8 @@ export default {
         async function save() {
             if (saver.disabled) return;
             if (!await ask({ title: "Save the schema to development?", confirm: "Save", details: differences(found) })) return;
-            try {
-                await api.post("schema/import", { container: route.container, text: area.value, isDryRun: false });
-                toast("Saved to development", { tone: "good" });
-                route.reload();
-            } catch (error) {
-                toastError(error);
-            }
+            if (await attempt(() => api.post("schema/import", { container: route.container, text: area.value, isDryRun: false }),
+                "Saved to development")) route.reload();
         }
         put(behind, coloured(original));
         numbers.textContent = original.split("\n").map((_, index) => index + 1).join("\n");

@@ -6,16 +6,17 @@ import { inOrder } from "../ckdb.js";
 import { isAsked, modify, orNothing, query as ask, schema as readSchema, zones as listZones } from "../data.js";
 import { h, icon, put, uniqueID } from "../dom.js";
 import { saveFile } from "../files.js";
+import { form } from "../forms.js";
 import { grid } from "../grid.js";
 import { looked, userInput } from "../look.js";
 import { operators, operatorsOf, parse, print, PredicateError, request as makeRequest } from "../predicate.js";
-import { openRecord } from "../record.js";
+import { isSealed, openRecord } from "../record.js";
 import { here, href } from "../router.js";
-import { askToDestroy, commands, dialog, toast, toastError } from "../shell.js";
+import { askToDestroy, attempt, commands, dialog, toast, toastError } from "../shell.js";
 import { firstRecord, ofQuery } from "../snippets.js";
 import { store } from "../store.js";
-import { button, code, copy, elided, empty, field, iconButton, linkButton, number, plural, problem, progress, select, skeleton, tabbed,
-    time } from "../ui.js";
+import { button, copy, elided, empty, iconButton, linkButton, number, plural, problem, progress, segments, select, skeleton, snippets,
+    textInput, time } from "../ui.js";
 import { text } from "../values.js";
 
 const PAGE = 200;
@@ -105,8 +106,7 @@ function browse(view, route, { schema, types }) {
     put(view, h("h1", { class: "sr", tabindex: "-1" }, "Records"), toolbar, builder, notice,
         h("div", { class: "records-body" }, place, side), status);
 
-    const input = h("input", { type: "text", class: "mono predicate", "data-filter": "", spellcheck: "false", autocomplete: "off",
-        "aria-label": "Predicate", placeholder: "stars > 3 AND title BEGINSWITH \"Gro\"" });
+    const input = textInput({ class: "mono predicate", "data-filter": "", "aria-label": "Predicate", placeholder: "stars > 3 AND title BEGINSWITH \"Gro\"" });
     const fault = h("p", { class: "fault", id: uniqueID("fault"), role: "alert", hidden: true });
     input.addEventListener("input", () => check());
 
@@ -131,10 +131,9 @@ function browse(view, route, { schema, types }) {
         const zonePicker = !isPublic(now) && h("label", { class: "picker" }, h("span", {}, "Zone"), zoneField());
         put(toolbar,
             h("form", { class: "toolbar", onsubmit: (event) => event.preventDefault() },
-                h("div", { class: "segmented", role: "group", "aria-label": "Database" }, [["public", "Public"], ["private", "Private"],
-                    ["shared", "Shared"]].map(([database, title]) => h("button", { type: "button", "aria-pressed": String(now.database === database),
-                        title: database === "shared" ? "What others share with a user, as the user sees it" : null,
-                        onclick: () => change({ database, zone: firstZone(database), owner: undefined }) }, title))),
+                segments("Database", [["public", "Public"], ["private", "Private"],
+                    ["shared", "Shared", "What others share with a user, as the user sees it"]], now.database,
+                (database) => change({ database, zone: firstZone(database), owner: undefined })),
                 !isPublic(now) && h("label", { class: "picker" }, h("span", { class: "sr" }, "User"), userInput({
                     value: now.user, onchange: (event) => change({ user: event.target.value.trim(),
                         zone: firstZone(now.database), owner: undefined }) }, { signal: route.signal })),
@@ -171,8 +170,7 @@ function browse(view, route, { schema, types }) {
 
     /// A field for the zone: a list if a user is named, and otherwise a name.
     function zoneField() {
-        if (!now.user) return h("input", { type: "text", value: now.zone === "*" ? "" : now.zone,
-            placeholder: "all zones", autocomplete: "off", spellcheck: "false",
+        if (!now.user) return textInput({ value: now.zone === "*" ? "" : now.zone, placeholder: "all zones",
             onchange: (event) => change({ zone: event.target.value.trim() || "*" }) });
         const isShared = now.database === "shared";
         // A name has no line feed: a zone that is shared is told by its name and its owner.
@@ -333,12 +331,8 @@ function browse(view, route, { schema, types }) {
 
     async function saveQuery() {
         const { record, recordZone, ...state } = now;
-        const title = await dialog("Save this query", (close) => {
-            const name = h("input", { type: "text", value: words(now), autofocus: true, maxlength: "120" });
-            return h("form", { onsubmit: (event) => { event.preventDefault(); close(name.value.trim()); } },
-                field("Name", name, { hint: "Kept in this browser." }),
-                h("div", { class: "actions end" }, button("Save", undefined, { kind: "main", type: "submit" })));
-        });
+        const title = await form({ title: "Save this query", confirm: "Save", run: ({ name }) => name.trim(),
+            fields: [{ name: "name", label: "Name", value: words(now), required: true, maxlength: "120", hint: "Kept in this browser." }] });
         if (title) store.queries.set({ ...store.queries.get(), [route.container]: [...queriesOf("queries"), { title, state }] });
     }
 
@@ -398,8 +392,7 @@ function browse(view, route, { schema, types }) {
         } catch {
             conditions = [];
         }
-        dialog("This query as code", () => tabbed(ofQuery({ ...route.place, ...now, conditions,
-            fields: fieldsNow() }).map(([title, line]) => [title, () => code(line, { language: title })])), { className: "wide" });
+        dialog("This query as code", () => snippets(ofQuery({ ...route.place, ...now, conditions, fields: fieldsNow() })), { className: "wide" });
     }
 
     // MARK: Asking
@@ -546,14 +539,9 @@ function browse(view, route, { schema, types }) {
         return h("div", { class: "note info" }, h("span", { class: "grow" },
             `Your app could not ask this: ${now.type}.${name} has no ${option.toLowerCase()} index.`),
             route.isProduction ? linkButton("Deploy it from development", here("deploy"), { asks: "POST schema/deploy" }) : button("Add the index", async () => {
-                try {
-                    await api.post("schema/indexes", { container: route.container, recordType: now.type, field: name,
-                        options: [...new Set([...(definition?.options ?? []), option])] });
-                    toast(`${now.type}.${name} is ${option.toLowerCase()} now. Production has it after a deployment.`, { tone: "good" });
-                    route.reload();
-                } catch (refused) {
-                    toastError(refused);
-                }
+                if (await attempt(() => api.post("schema/indexes", { container: route.container, recordType: now.type, field: name,
+                    options: [...new Set([...(definition?.options ?? []), option])] }),
+                `${now.type}.${name} is ${option.toLowerCase()} now. Production has it after a deployment.`)) route.reload();
             }, { kind: "main", symbol: "plus" }));
     }
 
@@ -578,59 +566,38 @@ function browse(view, route, { schema, types }) {
 
     async function removeSelected() {
         const chosen = rows.filter((record) => list.selection.has(keyOf(record)));
-        const sealed = chosen.filter((record) => Object.values(record.fields ?? {}).some((held) => held.isEncrypted
-            || held.type?.startsWith("ASSET"))).length;
+        const sealed = chosen.filter((record) => Object.values(record.fields ?? {}).some(isSealed)).length;
         if (!await askToDestroy({ title: `Delete ${plural(chosen.length, "record")}?`, confirm: "Delete", text: sealed
             ? `Apps hear of it at once. ${plural(sealed, "record has", "records have")} files or sealed values, which an undo does not bring back.`
                 : "Apps hear of it at once. You can undo it right after." })) return;
         const as = await withAuthor(of);
         if (!as) return;
-        try {
-            const failures = await remove(as, chosen);
+        await attempt(async () => {
+            const failures = (await modifyAll(as, chosen, ({ recordName }) => ({ operationType: "forceDelete", record: { recordName } })))
+                .filter((one) => one.serverErrorCode);
             readCounts();
             toast(`${plural(chosen.length - failures.length, "record")} deleted${failures.length ? `; ${failures.length} refused: ${failures[0].reason}` : ""}`,
                 { tone: failures.length ? "bad" : "good", action: { title: "Undo", run: () => restore(chosen) } });
-        } catch (error) {
-            toastError(error);
-        }
+        });
         find();
     }
 
-    function zonesOf(records) {
-        const groups = new Map();
-        for (const record of records) groups.set(record.zoneID?.zoneName, [...(groups.get(record.zoneID?.zoneName) ?? []), record]);
-        return [...groups];
-    }
-
-    async function remove(as, records) {
-        const failures = [];
-        for (const [zone, group] of zonesOf(records)) {
-            for (let at = 0; at < group.length; at += PAGE) {
-                const answers = await modify(as, group.slice(at, at + PAGE).map((record) => ({ operationType: "forceDelete",
-                    record: { recordName: record.recordName } })), zone);
-                failures.push(...answers.filter((one) => one.serverErrorCode));
-            }
+    /// The answers to an operation on each record, zone by zone.
+    async function modifyAll(as, records, operation) {
+        const answers = [];
+        for (const zone of new Set(records.map((record) => record.zoneID?.zoneName))) {
+            const group = records.filter((record) => record.zoneID?.zoneName === zone).map(operation);
+            for (let at = 0; at < group.length; at += PAGE) answers.push(...await modify(as, group.slice(at, at + PAGE), zone));
         }
-        return failures;
+        return answers;
     }
 
     async function restore(records) {
         const as = await withAuthor(of);
         if (!as) return;
-        try {
-            for (const [zone, group] of zonesOf(records)) {
-                for (let at = 0; at < group.length; at += PAGE) {
-                    await modify(as, group.slice(at, at + PAGE).map((record) => ({ operationType: "create", record: {
-                        recordName: record.recordName, recordType: record.recordType,
-                            ...(record.parent ? { parent: { recordName: record.parent.recordName } } : {}),
-                        fields: Object.fromEntries(Object.entries(record.fields).filter(([, held]) => !held.isEncrypted
-                            && !held.type?.startsWith("ASSET"))) } })), zone);
-                }
-            }
-            toast("Undone", { tone: "good" });
-        } catch (error) {
-            toastError(error);
-        }
+        await attempt(() => modifyAll(as, records, ({ recordName, recordType, parent, fields }) => ({ operationType: "create", record: {
+            recordName, recordType, ...(parent ? { parent: { recordName: parent.recordName } } : {}),
+            fields: Object.fromEntries(Object.entries(fields).filter(([, held]) => !isSealed(held))) } })), "Undone");
         find();
     }
 

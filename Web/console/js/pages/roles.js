@@ -3,10 +3,11 @@
 import { api } from "../api.js";
 import { isAsked, schema as readSchema } from "../data.js";
 import { h, icon, put } from "../dom.js";
-import { userInput } from "../look.js";
+import { form, given } from "../forms.js";
+import { account, accountList, userInput } from "../look.js";
 import { here } from "../router.js";
-import { askToDestroy, dialog, toast, toastError } from "../shell.js";
-import { badge, button, card, empty, field, header, iconButton, id, linkButton, pairs, problem, select } from "../ui.js";
+import { askToDestroy, attempt, toast } from "../shell.js";
+import { badge, button, card, empty, field, header, iconButton, id, linkButton, pairs, problem, select, textInput, verdict } from "../ui.js";
 
 const BUILT_IN = { _world: "Everybody", _icloud: "Users who are signed in", _creator: "Who made the record" };
 const OPERATIONS = ["READ", "CREATE", "WRITE"];
@@ -45,23 +46,13 @@ export default {
                     h("div", {}, button("Give a role", assign, { symbol: "user-plus", asks: "POST roles/assign" }))])));
 
         async function assign() {
-            const isDone = await dialog("Give a role", (close) => {
-                const role = select(held.roles, held.roles[0]);
-                const [emails, user] = userInput({ autofocus: true }, { signal: route.signal });
-                const key = h("input", { type: "text", placeholder: "key ID", class: "mono", spellcheck: "false", autocomplete: "off" });
-                const trouble = h("div", {});
-                return h("form", { onsubmit: async (event) => {
-                    event.preventDefault();
-                    try {
-                        await api.post("roles/assign", { ...route.place, role: role.value, ...(key.value.trim() ? { key: key.value.trim() }
-                            : { user: user.value.trim() }) });
-                        close(true);
-                    } catch (error) {
-                        put(trouble, problem(error));
-                    }
-                } }, emails, field("Role", role), field("User", user), field("Or a server-to-server key", key), trouble,
-                    h("div", { class: "actions end" }, button("Cancel", () => close()), button("Give", undefined, { kind: "main", type: "submit" })));
-            });
+            const list = accountList({ signal: route.signal });
+            const isDone = await form({ title: "Give a role", confirm: "Give",
+                fields: [list, { name: "role", label: "Role", options: held.roles, value: held.roles[0] },
+                    { name: "user", label: "User", ...account, list: list.id },
+                    { name: "key", label: "Or a server-to-server key", placeholder: "key ID", class: "mono" }],
+                run: ({ role, user, key }) => api.post("roles/assign", { ...route.place, role, ...(given(key) ? { key: given(key) }
+                    : { user: user.trim() }) }) });
             if (isDone) {
                 toast("Given", { tone: "good" });
                 route.reload();
@@ -71,24 +62,17 @@ export default {
         async function revoke(holder, role) {
             if (!await askToDestroy({ title: `Take ${role} away?`, confirm: "Take away",
                 text: `${holder.user} may no longer do what only ${role} may.` })) return;
-            try {
-                await api.post("roles/revoke", { ...route.place, role, user: holder.user });
-                toast("Taken away", { tone: "good" });
-                route.reload();
-            } catch (error) {
-                toastError(error);
-            }
+            if (await attempt(() => api.post("roles/revoke", { ...route.place, role, user: holder.user }), "Taken away")) route.reload();
         }
 
         function tester() {
             const { query } = route;
             const [emails, user] = userInput({ value: query.user ?? "", placeholder: "not signed in" }, { signal: route.signal });
             const operation = select(OPERATIONS.map((one) => [one, one.toLowerCase()]), query.operation ?? "WRITE", () => draw());
-            const record = h("input", { type: "text", value: query.record ?? "", placeholder: "record name", class: "mono",
-                spellcheck: "false", autocomplete: "off" });
+            const record = textInput({ value: query.record ?? "", placeholder: "record name", class: "mono" });
             const type = select(types.filter(isAsked).map((one) => one.name), query.type ?? types.find(isAsked)?.name);
             const about = h("div", { class: "grow" });
-            const verdict = h("div", { "aria-live": "polite" });
+            const told = h("div", { "aria-live": "polite" });
             const draw = () => put(about, operation.value === "CREATE" ? field("A record of type", type) : field("The record", record));
             draw();
             async function tell() {
@@ -99,21 +83,19 @@ export default {
                     const answer = await api.post("roles/why", { ...route.place, operation: asked.operation,
                         ...(asked.user ? { user: asked.user } : {}), ...(asked.record ? { record: asked.record } : {}),
                         ...(asked.type ? { recordType: asked.type } : {}) });
-                    put(verdict, h("div", { class: `verdict ${answer.isPermitted ? "yes" : "no"}` },
-                        icon(answer.isPermitted ? "circle-check" : "circle-x"), h("strong", {}, answer.isPermitted ? "Yes" : "No"),
-                        h("span", {}, answer.isPermitted
-                            ? `because ${answer.because.join(" and ") || "an administrator's key may do all"} may ${asked.operation.toLowerCase()} ${answer.recordType}`
-                            : `none of the roles may ${asked.operation.toLowerCase()} ${answer.recordType}`)),
+                    put(told, verdict(answer.isPermitted, answer.isPermitted ? "Yes" : "No", `${answer.isPermitted
+                        ? `because ${answer.because.join(" and ") || "an administrator's key may do all"}` : "none of the roles"} may ${
+                        asked.operation.toLowerCase()} ${answer.recordType}`),
                     pairs([["Has here", answer.roles.join(", ") || "no roles"], ["Granted to", answer.grantedTo.join(", ") || "nobody"],
                         ["Record made by", answer.creator && id(answer.creator, 34)], ["User", answer.user && id(answer.user, 34)]]));
                 } catch (error) {
-                    put(verdict, problem(error));
+                    put(told, problem(error));
                 }
             }
             if (query.record && query.operation) tell();
             return card("May somebody do it?", h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); tell(); } }, emails,
                 h("div", { class: "form-row" }, field("May", user), field("do", operation), about),
-                h("div", {}, button("Ask", undefined, { kind: "main", type: "submit" }))), verdict);
+                h("div", {}, button("Ask", undefined, { kind: "main", type: "submit" }))), told);
         }
     },
 };

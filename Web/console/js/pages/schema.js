@@ -2,13 +2,14 @@
 
 import { api } from "../api.js";
 import { inOrder, typeText } from "../ckdb.js";
-import { isAsked, query, schema as readSchema } from "../data.js";
+import { answer, isAsked, query, schema as readSchema } from "../data.js";
 import { h, icon, put, svg } from "../dom.js";
+import { form } from "../forms.js";
 import { here } from "../router.js";
-import { dialog, toast, toastError } from "../shell.js";
+import { attempt, toast } from "../shell.js";
 import { firstRecord } from "../snippets.js";
 import { may, store } from "../store.js";
-import { badge, button, card, empty, field, header, linkButton, number, plural, problem, select, skeleton, table, time } from "../ui.js";
+import { badge, button, card, empty, header, linkButton, number, plural, problem, segments, skeleton, table, time } from "../ui.js";
 import { request } from "../predicate.js";
 
 const OPTIONS = ["QUERYABLE", "SORTABLE", "SEARCHABLE"];
@@ -25,9 +26,7 @@ export default {
             api.get("schema/indexes", route.place, { signal: route.signal })]);
         const indexesOf = (type, name) => made.indexes.filter((one) => one.recordType === type
             && (name === undefined || one.field === name || one.field.split("+").includes(name)));
-        const views = h("div", { class: "segmented", role: "group", "aria-label": "View" },
-            [["Types"], ["Diagram", "diagram"]].map(([title, name]) => h("button",
-            { type: "button", data: { view: name ?? "" }, onclick: () => route.go({ type: route.query.type, view: name }) }, title)));
+        const views = segments("View", [["", "Types"], ["diagram", "Diagram"]], "", (view) => route.go({ type: route.query.type, view }));
         const body = h("div", { class: "stack" });
         // Counting takes longer than the page: the numbers come when they are there.
         let counts;
@@ -49,7 +48,7 @@ export default {
         }), body);
 
         function draw({ query: asked }) {
-            for (const one of views.children) one.setAttribute("aria-pressed", String(one.dataset.view === (asked.view ?? "")));
+            [...views.children].forEach((one, at) => one.setAttribute("aria-pressed", String(at === Number(asked.view === "diagram"))));
             if (asked.view === "diagram") return put(body, diagram(schema, route));
             if (schema.types.filter(isAsked).length === 0) {
                 return put(body, empty("No types yet", route.isProduction ? "Deploy development's schema to bring its types here."
@@ -74,14 +73,13 @@ export default {
                 h("div", { class: "row" }, h("h2", { class: "mono grow" }, type.name),
                     isAsked(type) && linkButton("Records", here("records", { type: type.name }),
                         { symbol: "table-2", asks: "POST query/explain" })),
-                h("div", { class: "table-wrap flat" }, h("table", { "aria-label": `Fields of ${type.name}` },
-                    h("thead", {}, h("tr", {}, ["Field", "Type", "Indexes", "Built for queries"].map((title) => h("th", { scope: "col" }, title)))),
-                    h("tbody", {}, fields.map((one) => h("tr", {}, h("td", { class: "mono" }, one.name),
-                        h("td", { class: "mono soft" }, one.isEncrypted && icon("lock", "encrypted"), " ", typeText({ ...one, isEncrypted: false })),
-                        h("td", {}, h("div", { class: "row tight" }, optionsOf(one).map((option) => toggle(type, one, option)))),
-                        h("td", {}, schema.building.includes(`${type.name}.${one.name}`) ? badge("building", "warn")
-                            : indexesOf(type.name, one.name).length ? badge(plural(indexesOf(type.name, one.name).length, "index",
-                            "indexes"), "good") : ""))))))),
+                table({ label: `Fields of ${type.name}`, rows: fields, columns: [{ title: "Field", class: "mono", key: "name" },
+                    { title: "Type", class: "mono", render: (one) => h("span", { class: "soft" }, one.isEncrypted && icon("lock", "encrypted"), " ",
+                        typeText({ ...one, isEncrypted: false })) },
+                    { title: "Indexes", render: (one) => h("div", { class: "row tight" }, optionsOf(one).map((option) => toggle(type, one, option))) },
+                    { title: "Built for queries", render: (one) => (schema.building.includes(`${type.name}.${one.name}`) ? badge("building", "warn")
+                        : indexesOf(type.name, one.name).length > 0 && badge(plural(indexesOf(type.name, one.name).length, "index", "indexes"),
+                            "good")) }] })),
             card("Indexes that queries made", made.indexes.filter((one) => one.recordType === type.name).length === 0
                 ? h("p", { class: "soft" }, "None yet: the server builds an index when a query needs one, and takes it away a month after the last.")
                 : table({ label: "Built indexes", rows: indexesOf(type.name), key: (one) => `${one.field} ${one.kind}`, columns: [
@@ -105,55 +103,32 @@ export default {
                 title: route.isProduction ? "Indexes of production come by a deployment" : isOn ? `Take the index away`
                 : `Let apps ask by ${one.name}`, onclick: async (event) => {
                 event.currentTarget.disabled = true;
-                try {
-                    await api.post("schema/indexes", { container: route.container, recordType: type.name, field: one.name, options: isOn
-                        ? one.options.filter((other) => other !== option) : [...one.options, option] });
-                    toast(`${type.name}.${one.name}: ${option.toLowerCase()} ${isOn ? "taken away" : "added"}`, { tone: "good" });
-                    route.reload();
-                } catch (error) {
-                    toastError(error);
-                    event.target.disabled = false;
-                }
+                if (await attempt(() => api.post("schema/indexes", { container: route.container, recordType: type.name, field: one.name, options: isOn
+                    ? one.options.filter((other) => other !== option) : [...one.options, option] }),
+                `${type.name}.${one.name}: ${option.toLowerCase()} ${isOn ? "taken away" : "added"}`)) route.reload();
+                else event.target.disabled = false;
             } }, option.toLowerCase());
         }
 
-        async function pin(index, isPinned) {
-            try {
-                await api.post("schema/indexes", { container: route.container, recordType: index.recordType, field: index.field, isPinned });
-                toast(isPinned ? "The index stays, even if no query needs it." : "The index goes when no query needs it for a month.",
-                    { tone: "good" });
-            } catch (error) {
-                toastError(error);
-            }
-        }
+        const pin = (index, isPinned) => attempt(() => api.post("schema/indexes", { container: route.container, recordType: index.recordType,
+            field: index.field, isPinned }),
+        isPinned ? "The index stays, even if no query needs it." : "The index goes when no query needs it for a month.");
 
         async function addField() {
-            const isDone = await dialog("Add a field", (close) => {
-                const typeList = h("datalist", { id: "types" }, schema.types.filter(isAsked).map((type) => h("option", { value: type.name })));
-                const type = h("input", { type: "text", list: "types", value: route.query.type ?? "", required: true, autofocus: true,
-                    spellcheck: "false", autocomplete: "off" });
-                const name = h("input", { type: "text", required: true, spellcheck: "false", autocomplete: "off", class: "mono" });
-                const kind = select(TYPES.flatMap((one) => [one, `LIST<${one}>`]), "STRING");
-                const boxes = OPTIONS.map((option) => h("input", { type: "checkbox", value: option }));
-                const trouble = h("div", {});
-                return h("form", { onsubmit: async (event) => {
-                    event.preventDefault();
-                    try {
-                        await api.post("schema/indexes", { container: route.container, recordType: type.value.trim(),
-                            field: name.value.trim(), fieldType: kind.value, options: boxes.filter((box) => box.checked).map((box) => box.value) });
-                        close(type.value.trim());
-                    } catch (error) {
-                        put(trouble, problem(error));
-                    }
-                } }, typeList, field("Record type", type, { hint: "A new name makes a new type." }), field("Field", name),
-                    field("Type of its values", kind),
-                h("fieldset", { class: "row plain" }, h("legend", {}, "Indexes"),
-                    boxes.map((box, index) => h("label", { class: "row" }, box, OPTIONS[index].toLowerCase()))), trouble,
-                h("div", { class: "actions end" }, button("Cancel", () => close()), button("Add", undefined, { kind: "main", type: "submit" })));
-            });
-            if (isDone) {
+            const made = await form({ title: "Add a field", confirm: "Add", fields: [
+                h("datalist", { id: "types" }, schema.types.filter(isAsked).map((type) => h("option", { value: type.name }))),
+                { name: "type", label: "Record type", list: "types", value: route.query.type ?? "", required: true, hint: "A new name makes a new type." },
+                { name: "field", label: "Field", required: true, class: "mono" },
+                { name: "kind", label: "Type of its values", options: TYPES.flatMap((one) => [one, `LIST<${one}>`]), value: "STRING" },
+                ...OPTIONS.map((option) => ({ name: option, label: `Index: ${option.toLowerCase()}`, type: "checkbox" }))],
+            run: async (values) => {
+                await api.post("schema/indexes", { container: route.container, recordType: values.type.trim(), field: values.field.trim(),
+                    fieldType: values.kind, options: OPTIONS.filter((option) => values[option]) });
+                return values.type.trim();
+            } });
+            if (made) {
                 toast("Added to development", { tone: "good" });
-                route.go({ type: isDone });
+                route.go({ type: made });
                 route.reload();
             }
         }
@@ -180,9 +155,8 @@ function diagram(schema, route) {
             for (const reference of references) {
                 const names = [...new Set(records.flatMap((record) => [record.fields[reference.name]?.value
                     ?? []].flat().map((value) => value.recordName)))].slice(0, 10);
-                const found = names.length ? JSON.parse((await api.post("records/lookup",
-                    { ...of, request: JSON.stringify({ records: names.map((recordName) => ({ recordName })) }) },
-                    { signal: route.signal })).answer).records : [];
+                const found = names.length ? (await answer("records/lookup", of, { records: names.map((recordName) => ({ recordName })) },
+                    { signal: route.signal })).records : [];
                 const targets = [...new Set(found.map((record) => record.recordType).filter(Boolean))];
                 for (const target of targets) edges.push({ from: type.name, to: target, field: reference.name });
                 if (targets.length === 0) unknown.push(`${type.name}.${reference.name}`);

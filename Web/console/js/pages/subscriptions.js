@@ -4,7 +4,7 @@ import { api } from "../api.js";
 import { h, icon, put } from "../dom.js";
 import { askToLook, looked, lookForm } from "../look.js";
 import { here } from "../router.js";
-import { badge, button, card, empty, field, header, load, rowForm, select, table, textInput, time, verdict } from "../ui.js";
+import { badge, card, empty, field, header, load, rowForm, select, table, textInput, time, verdict } from "../ui.js";
 
 /// The form of a notification: its texts, and what it does besides.
 function told(form) {

@@ -7,7 +7,7 @@ import { change, latency, percent, rate, sentence } from "../figures.js";
 import { here } from "../router.js";
 import { commands } from "../shell.js";
 import { store } from "../store.js";
-import { absolute, button, bytes, code, empty, header, iconButton, load, number, segments, select, table } from "../ui.js";
+import { absolute, bytes, code, empty, header, iconButton, load, number, segments, select, table } from "../ui.js";
 import { firstRequest } from "./logs.js";
 
 const periods = { hour: "Hour", day: "Day", week: "Week", month: "30 days", year: "Year" };

@@ -4,7 +4,7 @@ import { api } from "../api.js";
 import { h, put } from "../dom.js";
 import { form, given, shownOnce } from "../forms.js";
 import { go, href } from "../router.js";
-import { ask, attempt, commands, dialog, toastError } from "../shell.js";
+import { ask, attempt, commands, dialog, toast, toastError } from "../shell.js";
 import { shell } from "../snippets.js";
 import { may, store } from "../store.js";
 import { absolute, badge, button, card, code, empty, field, filterInput, header, id, load, number, pairs, plural, select, snippets, table,
