@@ -45,7 +45,7 @@ export function form({ title, text, fields, confirm, isDanger = false, run }) {
 
 /// Shows a secret that the server shows once. It closes by its button alone.
 export function shownOnce(title, text, secret, { label = "Secret", then } = {}) {
-    return dialog(title, (close) => h("div", { class: "once" }, h("p", {}, text), code(secret, { language: label }),
+    return dialog(title, (close) => h("div", { class: "stack" }, h("p", {}, text), code(secret, { language: label }),
         then && h("p", { class: "faint" }, then),
         h("div", { class: "actions end" }, button("I have kept it", () => close(true), { kind: "main" }))));
 }

@@ -27,7 +27,7 @@ function split(line) {
     });
     return [
         svg("svg", { class: "split-time", viewBox: "0 0 1000 22", height: 22, preserveAspectRatio: "none", "aria-hidden": "true" }, bars),
-        h("ul", { class: "split-key" },
+        h("ul", { class: "chart-key" },
             all.map(([name, words, value]) => h("li", {}, svg("svg", { width: 10, height: 10, "aria-hidden": "true" },
                 svg("rect", { class: `split-${name}`, width: 10, height: 10, rx: 2 })), `${milliseconds(value)} ${words}`))),
     ];

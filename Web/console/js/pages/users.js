@@ -90,7 +90,7 @@ async function act(user) {
         run: async ({ container }) => ({ container, ...await api.post("users/sign-in", { email: user.email, container }) }) });
     if (!made) return false;
     const url = (store.server.get() ?? await api.get("server")).publicURL;
-    return dialog(`You are ${user.email}`, (close) => h("div", { class: "once" },
+    return dialog(`You are ${user.email}`, (close) => h("div", { class: "stack" },
         h("p", {}, `This token is shown once. It is good until ${absolute(made.expires)}, unless you sign it out before.`),
         code(made.token, { language: "Token" }), snippets(actingLines({ ...made, url })),
         h("div", { class: "actions end" }, button("I have kept it", () => close(true), { kind: "main" }))));
