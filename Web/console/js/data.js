@@ -86,10 +86,3 @@ export async function accounts(options) {
     const { list } = await api.all("users", {}, "users", options);
     return list.filter((user) => !user.isDeleted).map((user) => user.email).sort();
 }
-
-let routes;
-/// Whether this server has a route, by its own document. What it lacks, the console leaves out.
-export async function has(path) {
-    routes ??= api.get("openapi.json").then((document) => new Set(Object.keys(document.paths)), () => { routes = undefined; return new Set(); });
-    return (await routes).has(`/admin/1/${path}`);
-}

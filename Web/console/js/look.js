@@ -10,8 +10,10 @@ import { button, empty, field, linkButton, select, textInput } from "./ui.js";
 export const looked = new Set();
 
 /// Asks whether to look at a user's data, to which a link led; `onlook()` is called when that is chosen.
-export function askToLook(user, onlook) {
-    return empty(`The private data of ${user}`, "Nobody but the user and their apps reads it otherwise. The audit log says that you did, and when.", [],
+export function askToLook(user, onlook, isShared = false) {
+    const [title, readers] = isShared ? [`What others share with ${user}`, "those who take part in a share"]
+        : [`The private data of ${user}`, "the user and their apps"];
+    return empty(title, `Nobody but ${readers} reads this otherwise. The audit log says that you did, and when.`, [],
         [button("Look", () => { looked.add(user); onlook(); }, { kind: "main", symbol: "eye" }), linkButton("Audit log", href("audit"))]);
 }
 

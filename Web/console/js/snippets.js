@@ -1,6 +1,7 @@
 /// Queries as code: Swift, CloudKit JS, curl and nacre.
 
 import { print, request, schemaName } from "./predicate.js";
+import { store } from "./store.js";
 
 /// A text as one word of a shell.
 export const shell = (text) => `'${String(text).replaceAll("'", "'\\''")}'`;
@@ -67,9 +68,9 @@ export function ofRecord({ container, environment, database, record }) {
 }
 
 /// The lines that save a first record: for screens that are empty.
-export function firstRecord({ container, environment, url }) {
+export function firstRecord({ container, environment }) {
     return [
-        ["Swift", [`// The app asks this server: CLOUDKIT_SERVER_URL=${url}`,
+        ["Swift", [`// The app asks this server: CLOUDKIT_SERVER_URL=${store.server.get()?.publicURL ?? ""}`,
             `let database = CKContainer(identifier: ${swift(container)}).privateCloudDatabase`, `let note = CKRecord(recordType: "Note")`,
             `note["text"] = "Hello"`, "try await database.save(note)"].join("\n")],
         ["nacre", `nacre up ${container}${environment === "production" ? " --environment production" : ""}\neval "$(nacre env)"\nnacre record put --type Note --set 'text=Hello' first`],

@@ -163,7 +163,7 @@ export const segments = (label, options, current, onchange) => h("div", { class:
     options.map(([key, text, title]) => h("button", { type: "button", title, "aria-pressed": String(key === current), onclick: () => onchange(key) }, text)));
 
 /// Yes or no, in colour, with a word and what it is about.
-export const verdict = (isYes, word, text) => h("div", { class: `verdict ${isYes ? "yes" : "no"}` }, icon(isYes ? "circle-check" : "circle-x"),
+export const verdict = (isYes, word, text) => h("div", { class: `verdict ${isYes ? "yes" : "no"}` }, icon(isYes ? "check" : "x"),
     h("strong", {}, word), text && h("span", {}, text));
 
 export function select(options, value, onchange, props) {

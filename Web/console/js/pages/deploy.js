@@ -46,7 +46,7 @@ export default {
                     ` ${plural(change.count, "difference")} `, time(change.time),
                     h("span", { class: "faint" }, change.author ? ` by ${change.author}` : ""), change.isUndone && badge("undone")),
                 change.differences ? differences(change.differences) : h("p", { class: "soft" }, "Too long to be kept.")),
-            canUndo && change === last && button("Undo", () => undo(change), { kind: "quiet", symbol: "undo-2" })))));
+            canUndo && change === last && button("Undo", () => undo(change), { kind: "quiet", symbol: "rotate-ccw" })))));
         }
 
         async function deploy() {

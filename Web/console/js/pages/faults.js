@@ -83,7 +83,7 @@ export default {
                     put(wrong, problem(error));
                 }
             }
-            commands.ofPage = [{ title: "Take all faults back", hint: "Faults", symbol: "undo-2", asks: "POST faults/clear", run: clear }];
+            commands.ofPage = [{ title: "Take all faults back", hint: "Faults", symbol: "rotate-ccw", asks: "POST faults/clear", run: clear }];
             adapt();
             show(first);
             return h("div", { class: "grid-2" },

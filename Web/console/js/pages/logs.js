@@ -6,7 +6,7 @@ import { saveFile } from "../files.js";
 import { live } from "../live.js";
 import { go, href } from "../router.js";
 import { attempt, commands, toast, toastError } from "../shell.js";
-import { shell } from "../snippets.js";
+import { firstRecord, shell } from "../snippets.js";
 import { absolute, badge, button, bytes, empty, field, header, load, number, problem, select, table } from "../ui.js";
 
 const names = ["status", "operation", "database", "code", "user", "zone", "client", "slowerThan", "since"];
@@ -22,10 +22,6 @@ export function question({ query, place }, now = Date.now()) {
     const status = query.status === "refused" ? { status: undefined, refused: "true" } : {};
     return { ...ofPlace, ...Object.fromEntries(names.map((name) => [name, query[name]])), since, slowerThan, ...status };
 }
-
-/// Lines for a shell that make a first request.
-export const firstRequest = ({ container, environment }) => [`eval "$(nacre env)"`, `curl -H "Authorization: Bearer $CLOUDKIT_ACCOUNT_TOKEN" \\`,
-    `    "$CLOUDKIT_SERVER_URL/database/1/${container}/${environment}/private/zones/list" --data '{}'`].join("\n");
 
 /// The tone of a status: what was refused, also in part, is not good.
 export const tone = (line) => (line.status >= 500 ? "bad" : line.status >= 400 || line.refused > 0 ? "warn" : "good");
@@ -123,7 +119,7 @@ export default {
             if (isFiltered) return h("p", { class: "faint" },
                 tail ? "Nothing that passes the filters has come yet." : "No request passes the filters.");
             return empty("No requests yet", "Each request of an app stands here a moment after its answer. Names and values of records never do.",
-                [["Shell", firstRequest(route.place)]]);
+                firstRecord(route.place));
         }
 
         const older = () => attempt(async () => {
@@ -151,9 +147,9 @@ export default {
             tail = undefined;
             for (const [name, input] of controls) if (input !== document.activeElement) input.value = route.query[name] ?? "";
             toggle.setAttribute("aria-pressed", String(Boolean(route.query.live)));
-            commands.ofPage = [{ title: route.query.live ? "Stop the live tail" : "Follow requests live", hint: "Requests", symbol: "play",
+            commands.ofPage = [{ title: route.query.live ? "Stop the live tail" : "Follow requests live", hint: "Requests", symbol: "activity",
                 run: () => toggle.click() },
-                { title: "Only refused requests", hint: "Requests", symbol: "list-filter", run: () => set("status", "refused") }];
+                { title: "Only refused requests", hint: "Requests", symbol: "search", run: () => set("status", "refused") }];
             const asked = route;
             await load(body, () => api.get("requests", { ...question(route), limit: 100 }, { signal: route.signal }), (page) => {
                 if (asked !== route) return [];

@@ -8,7 +8,7 @@ import { h, icon, put, uniqueID } from "../dom.js";
 import { saveFile } from "../files.js";
 import { form } from "../forms.js";
 import { grid } from "../grid.js";
-import { looked, userInput } from "../look.js";
+import { askToLook, looked, userInput } from "../look.js";
 import { operators, operatorsOf, parse, print, PredicateError, request as makeRequest } from "../predicate.js";
 import { isSealed, openRecord } from "../record.js";
 import { here, href } from "../router.js";
@@ -42,7 +42,7 @@ export default {
             put(view, h("h1", { class: "sr", tabindex: "-1" }, "Records"), empty("No record types yet", route.isProduction
                 ? "Production takes the types that were deployed. Deploy development's schema, then records come by your app."
                 : "In development, the first save of an app makes its types and fields. These lines save a record:",
-            firstRecord({ ...route.place, url: store.server.get()?.publicURL ?? "" }), [linkButton("Add a type", here("schema")), linkButton("Write a schema", here("ckdb"))]));
+            firstRecord(route.place), [linkButton("Add a type", here("schema")), linkButton("Write a schema", here("ckdb"))]));
             return undefined;
         }
         return browse(view, route, { schema, types });
@@ -146,7 +146,7 @@ function browse(view, route, { schema, types }) {
                 menu("Columns", "columns-3", columnsMenu), menu("Queries", "history", queriesMenu),
                 menu("Export", "download", exportMenu), button("Code", () => showCode(), { symbol: "code", title: "Code" })),
             h("form", { class: "toolbar", onsubmit: (event) => { event.preventDefault(); if (check()) change({ predicate: input.value.trim() }); } },
-                h("div", { class: "predicate-place" }, icon("list-filter"), input, fault),
+                h("div", { class: "predicate-place" }, icon("search"), input, fault),
                 button("Builder", (event) => { isBuilding = !isBuilding;
                     event.currentTarget.setAttribute("aria-expanded", String(isBuilding)); drawBuilder(); },
                     { symbol: "sliders-horizontal", "aria-expanded": String(isBuilding) }),
@@ -318,7 +318,7 @@ function browse(view, route, { schema, types }) {
         return [
             item("Save this query", async () => { close(); await saveQuery(); }, "save"),
             saved.length > 0 && h("p", { class: "menu-title" }, "Saved"),
-            saved.map((one) => h("div", { class: "menu-line" }, item(one.title, () => open(one.state), "tag"),
+            saved.map((one) => h("div", { class: "menu-line" }, item(one.title, () => open(one.state), "save"),
                 iconButton("x", `Forget ${one.title}`, () => {
                 store.queries.set({ ...store.queries.get(), [route.container]: saved.filter((other) => other !== one) });
                 close();
@@ -442,11 +442,7 @@ function browse(view, route, { schema, types }) {
         if (!isPublic(now) && !now.user) return show(empty(now.database === "private" ? "Whose private database?" : "Shared with whom?",
             "Give an e-mail address or a user record name above. Each look is written to the audit log.", [], []));
         if (!isPublic(now) && !looked.has(now.user)) {
-            const [title, readers] = now.database === "private" ? [`The private data of ${now.user}`, "the user and their apps"]
-                : [`What others share with ${now.user}`, "those who take part in a share"];
-            return show(empty(title, `Nobody but ${readers} reads these records otherwise. The audit log says that you did, and when.`, [], [
-                button("Look", () => { looked.add(now.user); drawToolbar(); find().then(showRecord); }, { kind: "main", symbol: "eye" }),
-                    linkButton("Audit log", href("audit"))]));
+            return show(askToLook(now.user, () => { drawToolbar(); find().then(showRecord); }, now.database === "shared"));
         }
         put(place, h("div", { class: "pad" }, skeleton(9)));
         // A query of a shared database names its zone.
@@ -514,7 +510,7 @@ function browse(view, route, { schema, types }) {
         if (now.predicate) return empty("Nothing matches", `No ${now.type} passes ${now.predicate}`, [],
             [button("Clear the predicate", () => { input.value = ""; change({ predicate: "" }); })]);
         return empty(`No records of type ${now.type} here`, "Records stand here as soon as an app saves them.",
-            firstRecord({ ...route.place, url: store.server.get()?.publicURL ?? "" }),
+            firstRecord(route.place),
             now.database === "shared" ? [] : [button("New record", () => panelOf({ isNew: true }), { symbol: "plus", kind: "main" })]);
     }
 

@@ -8,7 +8,7 @@ import { form } from "../forms.js";
 import { here } from "../router.js";
 import { attempt, toast } from "../shell.js";
 import { firstRecord } from "../snippets.js";
-import { may, store } from "../store.js";
+import { may } from "../store.js";
 import { badge, button, card, empty, header, linkButton, number, plural, problem, segments, skeleton, table, time } from "../ui.js";
 import { request } from "../predicate.js";
 
@@ -53,7 +53,7 @@ export default {
             if (schema.types.filter(isAsked).length === 0) {
                 return put(body, empty("No types yet", route.isProduction ? "Deploy development's schema to bring its types here."
                     : "Save a record by an app, add a field, or write a schema file.",
-                    route.isProduction ? [] : firstRecord({ ...route.place, url: store.server.get()?.publicURL ?? "" }),
+                    route.isProduction ? [] : firstRecord(route.place),
                     route.isProduction ? [linkButton("Deploy", here("deploy"), { asks: "POST schema/deploy" })]
                         : [button("Add a type", () => addField(), { kind: "main" }), linkButton("Write a schema", here("ckdb"))]));
             }

@@ -54,7 +54,7 @@ export default {
             toggle.setAttribute("aria-pressed", String(!route.query.still));
             level.value = route.query.level ?? "";
             filter.value = route.query.q ?? "";
-            commands.ofPage = [{ title: route.query.still ? "Follow the server's log" : "Stop following", hint: "Server log", symbol: "play",
+            commands.ofPage = [{ title: route.query.still ? "Follow the server's log" : "Stop following", hint: "Server log", symbol: "activity",
                 run: () => toggle.click() }];
             let after;
             tail = live(async (signal) => {

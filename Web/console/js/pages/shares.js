@@ -2,7 +2,7 @@
 
 import { api } from "../api.js";
 import { orNothing, zones } from "../data.js";
-import { h, icon, put } from "../dom.js";
+import { h, put } from "../dom.js";
 import { askToLook, looked, lookForm } from "../look.js";
 import { here } from "../router.js";
 import { share as makeShare } from "../share.js";
@@ -61,7 +61,7 @@ export default {
                     h("p", {}, found.share ? ["By the share ", h("span", { class: "mono" }, found.share),
                         found.root && [", whose root is ", h("span", { class: "mono" }, found.root)], "."] : "No share: only the owner sees it."),
                     found.path.length > 1 && h("p", { class: "row" },
-                        found.path.map((name, index) => [index > 0 && icon("arrow-right"),
+                        found.path.map((name, index) => [index > 0 && "→",
                         h("a", { class: "mono", href: here("records",
                         { db: "private", user: query.user, zone: query.zone, record: name, rzone: query.zone }) }, name)])),
                     table({ label: "People with access", rows: found.people, key: (person) => person.user ?? person.invited, columns: [

@@ -6,9 +6,9 @@ import { h, put } from "../dom.js";
 import { change, latency, percent, rate, sentence } from "../figures.js";
 import { here } from "../router.js";
 import { commands } from "../shell.js";
+import { firstRecord } from "../snippets.js";
 import { store } from "../store.js";
 import { absolute, bytes, code, empty, header, iconButton, load, number, segments, select, table } from "../ui.js";
-import { firstRequest } from "./logs.js";
 
 const periods = { hour: "Hour", day: "Day", week: "Week", month: "30 days", year: "Year" };
 const groupings = { operation: "Operations", series: "Operations by database", database: "Databases", container: "Containers", code: "Errors",
@@ -125,7 +125,7 @@ function draw(view, route) {
         if (answer.total.requests === 0 && !answer.before?.requests && !query.operation && !query.database) {
             return empty("No requests in this period", answer.hasHidden ? "Figures of private databases are shown once five users have asked."
                 : "Sums appear ten seconds after the first request of an app.",
-                [["Shell", firstRequest(place)]]);
+                firstRecord(place));
         }
         const slot = answer.bars.length > 1 ? answer.bars[1].start - answer.bars[0].start : answer.to - answer.from;
         const changes = (answer.changes ?? []).map(sentence);

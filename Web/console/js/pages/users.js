@@ -163,7 +163,7 @@ async function details(view, route) {
         ([user, { list: sessions }, { passkeys }]) => {
             const does = actions(user, () => details(view, route));
             commands.ofPage = [["Act as this user", "user", does.act], ["Code for a new password", "key-round", does.password], ["Change the name", "pencil", does.name],
-                ["Change the address", "mail", does.email]].map(([title, symbol, run]) => ({ title, hint: email, symbol, run }));
+                ["Change the address", "pencil", does.email]].map(([title, symbol, run]) => ({ title, hint: email, symbol, run }));
             const [, meaning] = states[user.state] ?? ["", ""];
             return [
                 header(user.email, { sub: [user.givenName, user.familyName].filter(Boolean).join(" "),

@@ -1,8 +1,8 @@
 /// The zones of a private database, the feed of a zone from any token with tombstones, and the end of a zone.
 
 import { api } from "../api.js";
-import { changes, has, orNothing, zones as listZones } from "../data.js";
-import { h, icon, put } from "../dom.js";
+import { changes, orNothing, zones as listZones } from "../data.js";
+import { h, put } from "../dom.js";
 import { form as ask } from "../forms.js";
 import { askToLook, looked, lookForm } from "../look.js";
 import { here } from "../router.js";
@@ -13,8 +13,7 @@ const keyOf = (zone, owner, isShared) => (isShared ? `${zone}\n${owner}` : zone)
 const named = ({ zoneID }, isShared) => ({ zone: zoneID.zoneName, owner: isShared ? zoneID.ownerRecordName : undefined });
 
 export default {
-    async render(view, route) {
-        const [canList, canFollow] = await Promise.all([has("zones/list"), has("zones/changes")]);
+    render(view, route) {
         const form = h("div", {});
         const list = h("div", {});
         const feed = h("div", {});
@@ -47,7 +46,7 @@ export default {
             }
             if (drawn !== `${db} ${query.user}`) {
                 drawn = `${db} ${query.user}`;
-                if (canList) load(list, () => listZones(of, { signal: route.signal }).catch(orNothing([])), (zones) => table({
+                load(list, () => listZones(of, { signal: route.signal }).catch(orNothing([])), (zones) => table({
                     label: `Zones of ${query.user}`, rows: zones, key: (zone) => keyOf(zone.zoneID.zoneName, zone.zoneID.ownerRecordName, isShared),
                         current: query.zone && keyOf(query.zone, query.owner, isShared), empty: empty("No zones",
                         isShared ? `Nobody shares a zone with ${query.user} here.` : `${query.user} has not opened the app yet, and has no data here.`),
@@ -64,9 +63,8 @@ export default {
                             !isShared && zone.zoneID.zoneType !== "DEFAULT_ZONE" && iconButton("trash-2", `Purge ${zone.zoneID.zoneName}`,
                                 () => purge(query.user, zone.zoneID.zoneName), { asks: "POST zones/purge" })) }],
                 }));
-                else put(list, purgeForm(query.user));
             }
-            if (canFollow && query.zone) follow(of, query.zone, query.since);
+            if (query.zone) follow(of, query.zone, query.since);
             return undefined;
         }
 
@@ -78,15 +76,6 @@ export default {
             looked.add(user);
             drawn = "";
             route.go({ user, zone: made.zone });
-        }
-
-        function purgeForm(user) {
-            const zone = textInput({ required: true });
-            return card("A zone", h("form", { class: "form-row", onsubmit: (event) => { event.preventDefault();
-                route.go({ user, zone: zone.value.trim() }); } }, field("Zone", zone),
-                h("a", { class: "button", href: here("records", { db: "private", user }) }, icon("table-2"), h("span", {}, "Records of all zones")),
-                button("Purge", () => zone.value.trim() && purge(user, zone.value.trim()),
-                    { kind: "danger", symbol: "trash-2", asks: "POST zones/purge" })));
         }
 
         async function purge(user, zone) {
@@ -128,7 +117,7 @@ export default {
                     put(foot, count, page.moreComing ? button("Next page", more)
                         : h("span", { class: "soft" }, "This is the end of the feed, for now."),
                         button("Copy the token", (event) => copy(token, event.currentTarget), { symbol: "copy", kind: "quiet" }),
-                            button("From here on", () => route.go({ ...asked, since: token }), { kind: "quiet", symbol: "arrow-right" }));
+                            button("From here on", () => route.go({ ...asked, since: token }), { kind: "quiet" }));
                 } catch (error) {
                     if (error.name !== "AbortError") put(foot, problem(error));
                 }
