@@ -28,7 +28,7 @@ export function authorLine(of) {
 function choose(of) {
     const list = accountList();
     return form({ title: "In whose name?", confirm: "Use",
-        text: "A record of a public database has a creator and who changed it last. The grants of roles do not restrict you, and the audit log has what you do.",
+        text: "A record of a public database has a creator. Grants of roles do not restrict you, and the audit log has what you do.",
         fields: [list, { name: "user", label: "User", value: authorOf(of) ?? "", required: true, ...account, list: list.id },
             h("p", { class: "hint" }, "No account yet? Make one on the page ", h("a", { href: href("users") }, "Users"), ".")],
         run({ user }) {

@@ -9,6 +9,9 @@ import { bytes, button, id } from "./ui.js";
 const SHOWN = 10 << 20;
 const SHOWN_TEXT = 64 << 10;
 
+/// The Base64 of bytes.
+export const base64 = (bytes) => btoa(Array.from(new Uint8Array(bytes), (one) => String.fromCharCode(one)).join(""));
+
 /// Saves a blob as a file of this computer.
 export function saveFile(blob, name) {
     const url = URL.createObjectURL(blob);

@@ -1,10 +1,10 @@
 /// Passkeys of the team: one is made by an invitation, and signs in from then on.
 
 import { api } from "./api.js";
+import { base64 } from "./files.js";
 
 const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (one) => one.charCodeAt(0));
-const text = (buffer) => btoa(Array.from(new Uint8Array(buffer), (one) => String.fromCharCode(one)).join(""))
-    .replace(/[+]/g, "-").replace(/[/]/g, "_").replace(/=/g, "");
+const text = (buffer) => base64(buffer).replace(/[+]/g, "-").replace(/[/]/g, "_").replace(/=/g, "");
 
 /// The browser's passkey, or an error that says what to do.
 async function asked(make) {

@@ -151,8 +151,7 @@ const systemNames = { recordName: "___recordID", recordID: "___recordID", creati
     modificationDate: "___modTime",
     modifiedTimestamp: "___modTime", creatorUserRecordID: "___createdBy", lastModifiedUserRecordID: "___modifiedBy", parent: "___parent",
         share: "___share" };
-const systemTypes = { ___recordID: "REFERENCE", ___createTime: "TIMESTAMP", ___modTime: "TIMESTAMP", ___createdBy: "REFERENCE",
-    ___modifiedBy: "REFERENCE", ___parent: "REFERENCE", ___share: "REFERENCE" };
+const systemType = (name) => (/^___.*Time$/.test(name) ? "TIMESTAMP" : name.startsWith("___") ? "REFERENCE" : undefined);
 
 /// The name of a field in a schema.
 export const schemaName = (field) => systemNames[field] ?? field;
@@ -183,7 +182,7 @@ export function filters(conditions, fields) {
         }
         const fieldName = schemaName(field);
         const known = fields[fieldName];
-        const type = known?.type ?? systemTypes[fieldName];
+        const type = known?.type ?? systemType(fieldName);
         const one = (single) => ({ value: filterValue(single, type), ...(type ? { type } : {}) });
         const many = () => ({ value: [value].flat().map((single) => filterValue(single, type)), type: `${type ?? "STRING"}_LIST` });
         if (operator === "NEAR") {

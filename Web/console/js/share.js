@@ -26,7 +26,7 @@ export async function share(place, what) {
             participants: values.participants.split(",").map((one) => one.trim()).filter(Boolean) }) });
     if (made) await dialog("It is shared", (close) => h("div", { class: "stack" }, h("p", {}, made.participants > 1 || made.publicPermission !== "NONE"
         ? "Who may take part opens this URL, or gives it to the app:" : "Nobody is invited yet. Participants will accept by this URL:"),
-    code(made.url, { language: "URL" }), code(`nacre share accept ${made.url}`, { language: "Shell" }),
+    code(made.url, { language: "URL" }), code(`nacre share accept ${made.url}`),
     h("div", { class: "actions end" }, button("Done", () => close(), { kind: "main" }))));
     return made;
 }

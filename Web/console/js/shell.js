@@ -6,7 +6,7 @@ import { maySee, pages } from "./pages.js";
 import { create, invited, signIn } from "./passkey.js";
 import { go, here, href, parse } from "./router.js";
 import { may, store } from "./store.js";
-import { announce, button, code, copy, empty, field, iconButton, faultReport, linkButton, problem, skeleton, textInput, worded } from "./ui.js";
+import { announce, button, code, copy, empty, field, iconButton, faultReport, linkButton, passes, problem, skeleton, textInput, worded } from "./ui.js";
 
 // MARK: Dialogs
 
@@ -124,8 +124,7 @@ function palette() {
             command.run();
         }
         function draw() {
-            const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-            found = list.filter((one) => words.every((word) => `${one.title} ${one.hint}`.toLowerCase().includes(word))).slice(0, 40);
+            found = list.filter((one) => passes(input.value, `${one.title} ${one.hint}`)).slice(0, 40);
             put(options, found.map((one, index) => h("li", { role: "option", id: `${listID}-${index}`,
                 "aria-selected": String(index === at), onclick: () => run(one) },
                 icon(one.symbol), h("span", {}, one.title), h("span", { class: "faint" }, one.hint))));

@@ -60,7 +60,7 @@ export function announce(text) {
 }
 
 /// Lines to paste somewhere else, with a button that copies them; `shown` are they with colours.
-export function code(text, { language = "Text", shown = text, ...props } = {}) {
+export function code(text, { language = "Shell", shown = text, ...props } = {}) {
     return h("div", { class: "code" }, h("pre", { tabindex: "0", "aria-label": language, ...props }, h("code", {}, shown)),
         iconButton("copy", "Copy", (event) => copy(text, event.currentTarget)));
 }
@@ -100,6 +100,9 @@ export function time(value, { isAbsolute = false } = {}) {
     const [shown, title] = isAbsolute ? [absolute(value), ago(value)] : [ago(value), absolute(value)];
     return h("time", { datetime: new Date(milliseconds(value)).toISOString(), title, class: "nowrap" }, shown);
 }
+
+/// The time of day, with the whole time on hover.
+export const clock = (value) => h("time", { title: absolute(value) }, absolute(value).slice(11, 19));
 
 /// "1,234.5", with three decimals at most.
 export function number(value) {
@@ -154,9 +157,16 @@ export const textInput = (props) => h("input", { type: "text", autocomplete: "of
 export const filterInput = ({ placeholder = "Filter", ...props }) => textInput({ type: "search", placeholder, "aria-label": placeholder,
     "data-filter": "", ...props });
 
+/// Whether a text has all words of a filter.
+export const passes = (filter, text) => filter.toLowerCase().split(/\s+/).every((word) => text.toLowerCase().includes(word));
+
 /// A line of fields and a button, which calls `run`.
 export const rowForm = (title, run, ...fields) => h("form", { class: "form-row", onsubmit: (event) => { event.preventDefault(); run(); } }, fields,
     button(title, undefined, { kind: "main", type: "submit" }));
+
+/// A button that begins and ends a list that grows by itself.
+export const liveButton = (onclick) => h("button", { type: "button", class: "button live", "aria-pressed": "false", onclick },
+    h("span", { class: "live-dot" }), h("span", {}, "Live"));
 
 /// Buttons of which one is pressed: `[[key, text, title], …]`.
 export const segments = (label, options, current, onchange) => h("div", { class: "segments", role: "group", "aria-label": label },

@@ -111,7 +111,7 @@ async function list(view, route) {
             { title: "Limit", class: "number", render: (rule) => `${isBelow(rule.kind) ? "<" : "≥"} ${figure(rule.limit, rule.unit)}` },
             { title: "Since", render: (rule) => (rule.since ? time(rule.since) : "–") },
             { title: "Told by", render: (rule) => ["log", rule.mail.length > 0 && "mail", rule.webhook && "webhook"].filter(Boolean).join(", ") },
-        ] }), code("nacre alert list", { language: "Shell" })];
+        ] }), code("nacre alert list")];
     });
 }
 
@@ -168,7 +168,7 @@ async function details(view, route) {
                 ["Errors", rule.errors], ["Percentile", rule.percentile && `${rule.percentile} %`],
                 ["Mail to", rule.mail.join(", ")], ["Webhook", rule.webhook],
                 ["From the start", rule.isDefault ? "yes: it cannot be removed, but silenced or changed" : undefined]])),
-            code(`nacre alert show ${rule.name}\nnacre alert test ${rule.name}`, { language: "Shell" }),
+            code(`nacre alert show ${rule.name}\nnacre alert test ${rule.name}`),
         ];
     });
 }

@@ -3,12 +3,12 @@
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
 import { attempt } from "../shell.js";
-import { badge, button, code, empty, filterInput, header, id, load, table, time } from "../ui.js";
+import { badge, button, code, empty, filterInput, header, id, load, passes, table, time } from "../ui.js";
 
 /// The action in words of its path: `POST /admin/1/tokens/revoke` is "tokens/revoke".
 const action = (text) => text.replace(/^(POST|DELETE) \/admin\/1\//, (_, method) => (method === "DELETE" ? "delete " : ""));
 const subject = (entry) => Object.entries(entry.subject).toSorted(([one], [other]) => one.localeCompare(other));
-const plain = (entry) => [entry.action, entry.author, entry.address, entry.requestID, ...subject(entry).flat()].join(" ").toLowerCase();
+const plain = (entry) => [entry.action, entry.author, entry.address, entry.requestID, ...subject(entry).flat()].join(" ");
 
 export default {
     async render(view, route) {
@@ -22,8 +22,7 @@ export default {
             draw();
         }
         function draw() {
-            const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-            const rows = entries.filter((entry) => words.every((word) => plain(entry).includes(word)));
+            const rows = entries.filter((entry) => passes(filter.value, plain(entry)));
             put(body, table({ label: "Audit log", rows, key: (entry) => entry.number,
                 empty: h("p", { class: "faint" }, "Nothing here passes the filter."), columns: [
                 { title: "Time", class: "nowrap", render: (entry) => time(entry.time) },
@@ -34,14 +33,14 @@ export default {
                 { title: "From", class: "mono nowrap", render: (entry) => entry.address },
                 { title: "Status", render: (entry) => (entry.status ? badge(String(entry.status), entry.status < 400 ? "good" : "warn")
                     : badge("no answer", "bad")) }, { title: "Request", class: "mono", render: (entry) => id(entry.requestID, 13) },
-            ] }), next && h("div", {}, button("Older", () => attempt(more))), code("nacre audit list", { language: "Shell" }));
+            ] }), next && h("div", {}, button("Older", () => attempt(more))), code("nacre audit list"));
         }
         put(view, header("Audit log",
             { sub: "Each request of an administrator that changed something or read a database, before it was carried out." }),
             h("div", { class: "toolbar" }, filter), body);
         await load(body, () => api.get("audit", {}, { signal: route.signal }), (page) => {
             [entries, next] = [page.entries, page.next];
-            if (entries.length === 0) return empty("Nothing yet", "What administrators change stands here, by whom and from where.",
+            if (entries.length === 0) return empty("Nothing yet", "",
                 [["Shell", "nacre audit list"]]);
             queueMicrotask(draw);
             return [];

@@ -26,7 +26,7 @@ function status(answer, cancel) {
             remedy: "Look at the assets: nacre assets verify." }),
         pairs([["Shows", time(backup.time, { isAbsolute: true })], ["Size", bytes(backup.bytes)], ["Containers", number(backup.containers)],
             ["Databases", number(backup.databases)], ["Made by", `Nacre ${backup.nacre}`], ["SHA-256", id(backup.sha256, 40)]]),
-        code(`nacre backup verify ${shell(backup.path)}\nnacre backup restore ${shell(backup.path)} --data ./another-folder`, { language: "Shell" })];
+        code(`nacre backup verify ${shell(backup.path)}\nnacre backup restore ${shell(backup.path)} --data ./another-folder`)];
 }
 
 /// The backups that the server makes by itself.
@@ -43,7 +43,7 @@ function made({ folder, backups, next, verification }, verify) {
                 { title: "Size", class: "number", render: (one) => bytes(one.bytes) }, { title: "Verified", class: "wrap", render: outcome },
                 { title: "Action", class: "number", render: (one) => button("Verify", () => verify(one.name),
                     { kind: "quiet small", asks: "POST backups/verify", disabled: isRunning, "aria-label": `Verify ${one.name}` }) }] }),
-        code("nacre backup list", { language: "Shell" }));
+        code("nacre backup list"));
 }
 
 export default {
@@ -106,7 +106,7 @@ export default {
                 ["The last one", failed?.figure === 1 ? badge("failed", "bad") : badge("fine", "good")]]),
                 h("p", { class: "hint" }, "How often and how many: --backup-every and --backup-keep of nacre serve.")]
             : [h("p", {}, "The server makes no backups by itself."),
-                code("nacre serve --backup-dir /srv/backups --backup-every 24h", { language: "Shell" })]);
+                code("nacre serve --backup-dir /srv/backups --backup-every 24h")]);
         return { close: () => { tail?.stop(); watch?.stop(); }, update: () => {} };
     },
 };

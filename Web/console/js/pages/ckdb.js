@@ -62,7 +62,7 @@ export default {
         } });
         put(view, header("Schema file",
             { sub: "Development's schema in CloudKit's language. The server reads it as you type, and changes nothing until you save.",
-            actions: [file, button("Open a file", () => file.click(), { symbol: "upload" }), download, saver] }),
+            actions: [file, button("Open a file", () => file.click(), { symbol: "file-code" }), download, saver] }),
             h("div", { class: "split editor-split" }, h("div", { class: "editor" }, numbers, h("div", { class: "editor-text" }, behind,
                 area)), verdict));
 

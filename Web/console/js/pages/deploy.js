@@ -30,7 +30,7 @@ export default {
                         h("p", { class: "soft" }, "In CI, this fails with status 2 where the two differ:"),
                         code(`nacre schema diff --container ${container} --environment production schema.ckdb`)))),
         kept.length > 0 && card("Production keeps what development has not",
-            h("p", { class: "soft" }, "A deployment takes nothing away. A reset of development brings these back there."), differences(kept)),
+            h("p", { class: "soft" }, "A reset of development brings these back there."), differences(kept)),
         h("div", { class: "grid-2" }, history("History of development", histories[0].changes, true),
             history("History of production", histories[1].changes, false)),
         card("Start over in development", h("div", { class: "row" }, h("p", { class: "soft grow" },
@@ -51,7 +51,7 @@ export default {
 
         async function deploy() {
             if (!await ask({ title: "Deploy to production?", confirm: "Deploy", isDanger: true, typed: container,
-                text: `Production gains ${plural(dry.gains.length, "thing")} for good: CloudKit takes no type and no field away there.`,
+                text: `Production gains ${plural(dry.gains.length, "thing")} for good.`,
                 details: dry.broken.length > 0 && broken(dry.broken) })) return;
             await run(() => api.post("schema/deploy", { container, isDryRun: false }), "Deployed to production");
         }

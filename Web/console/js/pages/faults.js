@@ -93,7 +93,7 @@ export default {
                     h("div", { class: "actions" }, button("Order it", undefined, { kind: "main", type: "submit", symbol: "zap" })))),
                 card("Ordered, and not happened yet", pending,
                     button("Look again", () => api.get("faults").then((answer) => show(answer.faults), toastError), { kind: "quiet" }),
-                    code("nacre fault list", { language: "Shell" })));
+                    code("nacre fault list")));
         });
         return null;
     },

@@ -76,10 +76,11 @@ export default {
     },
 };
 
-function serverCard(server) {
+/// The server with its addresses, and what is told besides.
+export function serverCard(server, more = []) {
     return card("Server", pairs([["Version", server.version], ["Apps reach it at", id(server.publicURL, 60)],
-        ["On this machine", server.localURL !== server.publicURL && id(server.localURL, 60)],
-        ["Files of assets", server.assets && `${bytes(server.assets.bytes)} in ${plural(server.assets.chunks, "chunk")}`],
+        ["On its machine", server.localURL !== server.publicURL && id(server.localURL, 60)],
+        ["Files of assets", server.assets ? `${bytes(server.assets.bytes)} in ${plural(server.assets.chunks, "chunk")}` : "being counted"], ...more,
             ["For people", h("a", { href: `${server.publicURL}/openapi`, target: "_blank", rel: "noopener noreferrer" },
             "The Web API, with calls to try")]]));
 }

@@ -3,7 +3,7 @@
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
 import { span } from "../figures.js";
-import { badge, bytes, code, filterInput, header, load, number, table } from "../ui.js";
+import { badge, bytes, code, filterInput, header, load, number, passes, table } from "../ui.js";
 
 /// What a limit is in words; its name says the unit.
 export function words({ name, value }) {
@@ -19,20 +19,19 @@ export default {
         const filter = filterInput({ placeholder: "Bytes, CloudKit, share", oninput: () => draw() });
         const list = h("div", {});
         function draw() {
-            const asked = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-            const rows = limits.filter((one) => asked.every((word) => `${one.name} ${one.source}`.toLowerCase().includes(word)));
+            const rows = limits.filter((one) => passes(filter.value, `${one.name} ${one.source}`));
             put(list, table({ label: "Limits", rows, key: (one) => one.name, empty: h("p", { class: "faint" }, "No limit has such a name."),
                 columns: [{ title: "Limit", class: "mono", key: "name" }, { title: "Value", class: "number", render: (one) => number(one.value) },
                     { title: "That is", render: words },
                     { title: "Whose", render: (one) => badge(one.source, one.source === "CloudKit" ? "accent" : "") }] }));
         }
-        put(view, header("Limits", { sub: "What one request, user, container or connection may take: CloudKit's own limits, and those of this server." }),
+        put(view, header("Limits", { sub: "CloudKit's own limits, and those of this server." }),
             body);
         await load(body, () => api.get("limits", {}, { signal: route.signal }), (found) => {
             ({ limits } = found);
             draw();
-            return [h("form", { class: "toolbar", onsubmit: (event) => event.preventDefault() }, filter), list,
-                code("nacre limits", { language: "Shell" })];
+            return [h("div", { class: "toolbar" }, filter), list,
+                code("nacre limits")];
         });
         return null;
     },

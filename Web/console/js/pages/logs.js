@@ -7,7 +7,7 @@ import { live } from "../live.js";
 import { go, href } from "../router.js";
 import { attempt, commands, toast, toastError } from "../shell.js";
 import { firstRecord, shell } from "../snippets.js";
-import { absolute, badge, button, bytes, empty, field, header, load, number, problem, select, table } from "../ui.js";
+import { badge, button, bytes, clock, empty, field, header, liveButton, load, number, problem, select, table } from "../ui.js";
 
 const names = ["status", "operation", "database", "code", "user", "zone", "client", "slowerThan", "since"];
 const spans = { "": "All that is kept", hour: "Last hour", day: "Last day" };
@@ -26,12 +26,9 @@ export function question({ query, place }, now = Date.now()) {
 /// The tone of a status: what was refused, also in part, is not good.
 export const tone = (line) => (line.status >= 500 ? "bad" : line.status >= 400 || line.refused > 0 ? "warn" : "good");
 
-const clock = (value) => absolute(value).slice(11, 19);
-
 function columns() {
     return [
-        { title: "Time", class: "ms", render: (line) => h("time", { datetime: new Date(line.time).toISOString(), title: absolute(line.time) },
-            clock(line.time)) },
+        { title: "Time", class: "ms", render: (line) => clock(line.time) },
         { title: "Status", render: (line) => badge(line.refused > 0 && line.status < 400 ? `${line.status} · ${line.refused} refused`
             : String(line.status), tone(line)) },
         { title: "Operation", class: "mono", render: (line) => line.operation },
@@ -79,8 +76,7 @@ export default {
             h("input", { type: "search", class: "mono", placeholder, list, spellcheck: "false",
                 onchange: (event) => set(name, event.target.value.trim()) }));
         const choice = (name, label, options) => control(name, label, select(options, "", (value) => set(name, value)));
-        const toggle = h("button", { type: "button", class: "button live", "aria-pressed": "false",
-            onclick: () => set("live", route.query.live ? "" : "1") }, h("span", { class: "live-dot" }), h("span", {}, "Live"));
+        const toggle = liveButton(() => set("live", route.query.live ? "" : "1"));
         const operation = text("operation", "Operation", "records/modify", "operations");
         controls.get("operation").dataset.filter = "";
         /// Folded on a small screen, unless something is filtered.

@@ -6,6 +6,7 @@ import { form } from "../forms.js";
 import { here } from "../router.js";
 import { askToDestroy, toast, toastError } from "../shell.js";
 import { badge, button, card, code, header, load, number, pairs, table, time } from "../ui.js";
+import { hidden } from "./telemetry.js";
 
 const services = { development: "Development: apps from Xcode", production: "Production: TestFlight and the App Store" };
 
@@ -51,7 +52,7 @@ export default {
                 })),
                 card("Notifications of the last day, in this environment",
                     table({ label: "Notifications", rows: deliveries, key: (line) => line.operation + line.database,
-                        empty: h("p", { class: "faint" }, "None that may be shown: figures of fewer than five users are left out."), columns: [
+                        empty: h("p", { class: "faint" }, hidden), columns: [
                     { title: "Way", render: (line) => ({ "notifications/queue": "Put into queues of devices",
                         "notifications/push": "Sent to push services" })[line.operation] ?? line.operation },
                     { title: "Database", render: (line) => line.database },
@@ -61,7 +62,7 @@ export default {
                     { title: "Users", class: "number", render: (line) => line.users },
                 ] }), h("p", { class: "hint" }, "What became of each notification of one change: on the page of its ",
                     h("a", { href: here("logs", { operation: "records/modify" }) }, "request"), ".")),
-                code(`nacre push apns show --container ${container}`, { language: "Shell" }),
+                code(`nacre push apns show --container ${container}`),
             ];
         });
         put(view, header("Push", { sub: "How devices are told of changes." }), body);

@@ -100,10 +100,10 @@ export default {
                             h("div", { class: "actions" }, button("Change rates", setRates, { asks: "POST rates/change" })))),
                 h("div", { class: "toolbar" }, find), one instanceof Error && h("p", { class: "note" }, one.reason ?? one.message), told,
                 code(["usage", "quota show"].map((verb) => `nacre ${verb} --container ${container} --environment ${environment}\n`).join("")
-                    + `nacre rate show --container ${container}`, { language: "Shell" }),
+                    + `nacre rate show --container ${container}`),
             ];
         });
-        put(view, header("Quotas and rates", { sub: "What databases hold, and how much work callers may have done." }), body);
+        put(view, header("Quotas and rates"), body);
         await show();
         return null;
     },

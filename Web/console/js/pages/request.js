@@ -63,7 +63,7 @@ export default {
                         ["Received", bytes(line.bytesIn)], ["Sent", bytes(line.bytesOut)],
                         ["Way of the query", line.index]]))),
                 card(`It took ${milliseconds(line.milliseconds)}`, split(line)),
-                card("In a terminal", code(`nacre why ${line.request}`, { language: "Shell" })),
+                card("In a terminal", code(`nacre why ${line.request}`)),
             ];
         });
     },

@@ -5,7 +5,7 @@ import { h, put } from "../dom.js";
 import { live } from "../live.js";
 import { here } from "../router.js";
 import { commands, toastError } from "../shell.js";
-import { absolute, badge, code, filterInput, header, select } from "../ui.js";
+import { badge, clock, code, filterInput, header, liveButton, passes, select } from "../ui.js";
 
 const linesMost = 1000;
 const levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"];
@@ -28,8 +28,7 @@ const shown = (pairs) => pairs.map(([name, value]) => [" ", h("span", { class: "
 
 function row(line) {
     const { time, level, text, pairs } = read(line);
-    return h("li", { data: { text: line.toLowerCase() } }, h("time", { datetime: time, title: time && absolute(time) },
-        time ? absolute(time).slice(11, 19) : ""), h("span", {}, badge(level, tones[level] ?? "")),
+    return h("li", { data: { text: line } }, time ? clock(time) : h("span", {}), h("span", {}, badge(level, tones[level] ?? "")),
         h("span", {}, text, shown(pairs.filter(([name]) => telling.includes(name))),
             h("span", { class: "keyed" }, shown(pairs.filter(([name]) => !telling.includes(name))))));
 }
@@ -42,10 +41,8 @@ export default {
         const filter = filterInput({ value: route.query.q ?? "", oninput: () => { route.replace({ ...route.query, q: filter.value }); sift(); } });
         const level = select([["", "All levels"], ...levels.slice(2).map((name) => [name, `From ${name} on`])], route.query.level ?? "",
             (value) => route.go({ ...route.query, level: value }), { "aria-label": "Level" });
-        const toggle = h("button",
-            { type: "button", class: "button live", onclick: () => route.go({ ...route.query, still: route.query.still ? "" : "1" }) },
-            h("span", { class: "live-dot" }), h("span", {}, "Live"));
-        const isSifted = (one) => one.hidden = !filter.value.toLowerCase().split(/\s+/).every((word) => one.dataset.text.includes(word));
+        const toggle = liveButton(() => route.go({ ...route.query, still: route.query.still ? "" : "1" }));
+        const isSifted = (one) => one.hidden = !passes(filter.value, one.dataset.text);
         const sift = () => [...list.children].forEach(isSifted);
 
         function begin() {
@@ -74,7 +71,7 @@ export default {
         put(view, header("Server log", { sub: "The newest lines first; the last thousand are kept, wherever the server writes them.",
             actions: [toggle] }), h("div", { class: "toolbar" }, filter, level), note,
             h("div", { class: "server-lines", tabindex: "0", role: "log", "aria-label": "Lines of the server's log" }, list),
-            code("nacre logs --server-lines -f", { language: "Shell" }));
+            code("nacre logs --server-lines -f"));
         begin();
         return {
             update(next) {

@@ -2,17 +2,10 @@
 
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
+import { base64 } from "../files.js";
 import { toastError, toast } from "../shell.js";
 import { may } from "../store.js";
 import { button, card, code, field, header, pairs, problem, select } from "../ui.js";
-
-/// The Base64 of a file's bytes.
-async function base64(file) {
-    const bytes = new Uint8Array(await file.arrayBuffer());
-    let text = "";
-    for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
-    return btoa(text);
-}
 
 export default {
     async render(view, route) {
@@ -48,7 +41,7 @@ export default {
                 const text = (name) => (isRemoved(name) ? "" : fields[name].value.trim() || undefined);
                 show(await api.post("containers/sharing", { name: container, appName: text("appName"), app: text("app"), fallback: text("fallback"),
                     redirects: fields.redirects.value === "" ? undefined : fields.redirects.value === "true",
-                    icon: isRemoved("icon") ? "" : file ? await base64(file) : undefined }));
+                    icon: isRemoved("icon") ? "" : file ? base64(await file.arrayBuffer()) : undefined }));
                 toast("Kept", { tone: "good" });
             } catch (error) {
                 put(wrong, problem(error));
@@ -72,8 +65,8 @@ export default {
                 h("p", { class: "soft" },
                     "In development, an app that saves a record of a new type makes that type. By default apps with the framework alone do."),
                 field("Saves that make types and fields", choice),
-                code(`nacre container change ${container} --just-in-time all`, { language: "Shell" }))),
-            code(`nacre container sharing ${container}`, { language: "Shell" }));
+                code(`nacre container change ${container} --just-in-time all`))),
+            code(`nacre container sharing ${container}`));
         return { close: () => iconURL && URL.revokeObjectURL(iconURL) };
     },
 };

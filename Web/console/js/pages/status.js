@@ -1,16 +1,17 @@
 /// How the server fares: what is wrong, the last hour, and what it takes.
 
 import { api } from "../api.js";
-import { chart } from "../chart.js";
 import { h, put } from "../dom.js";
 import { figure } from "../figures.js";
 import { form } from "../forms.js";
 import { here, href } from "../router.js";
 import { toast } from "../shell.js";
 import { store } from "../store.js";
-import { badge, button, bytes, card, code, header, iconButton, id, load, number, pairs, table, time } from "../ui.js";
+import { badge, button, card, code, header, iconButton, load, number, pairs, table, time } from "../ui.js";
 import { kinds } from "./alerts.js";
+import { serverCard } from "./home.js";
 import { tone } from "./logs.js";
+import { requestChart } from "./telemetry.js";
 
 /// Sends a mail to an address, and says what the mail server said.
 async function tryMail() {
@@ -29,27 +30,19 @@ export default {
             api.get("backup", {}, { signal: route.signal }), api.get("mail", {}, { signal: route.signal }).catch(() => null)]),
         ([server, { alerts }, telemetry, failed, backup, mail]) => {
             const wrong = alerts.filter((rule) => rule.state !== "fine");
-            const slot = telemetry.bars.length > 1 ? telemetry.bars[1].start - telemetry.bars[0].start : 60_000;
             return [
                 h("p", { class: "outcome" }, wrong.length === 0 ? [badge("fine", "good"), "No alert is firing."]
                     : [badge(wrong.some((rule) => rule.state === "firing") ? "look at this" : "pending",
                         wrong.some((rule) => rule.state === "firing") ? "bad" : "warn"),
                     wrong.map((rule, index) => [index > 0 && ", ", h("a", { href: href(`alerts/${encodeURIComponent(rule.name)}`) }, rule.name),
                         ` (${figure(rule.figure, rule.unit)})`])]),
-                card(null, chart({ title: "Requests of the last hour", starts: telemetry.bars.map((bar) => bar.start), slot,
-                    timeZone: store.isUTC.get() ? "UTC" : undefined, height: 150,
-                    series: [{ name: "requests", values: telemetry.bars.map((bar) => bar.requests), shape: "column" },
-                        { name: "errors", values: telemetry.bars.map((bar) => bar.errors), shape: "hatched" }] })),
+                requestChart(telemetry.bars, telemetry.to, { title: "Requests of the last hour", height: 150 }),
                 h("div", { class: "grid-2" },
-                    card("Server", pairs([["Version", server.version], ["Apps reach it at", id(server.publicURL, 60)],
-                        ["On its machine", id(server.localURL, 60)],
-                        ["Files of assets", server.assets ? `${bytes(server.assets.bytes)} in ${number(server.assets.chunks)} chunks`
-                            : "being counted"],
-                        ["Containers", number(store.containers.get().length)],
+                    serverCard(server, [["Containers", number(store.containers.get().length)],
                         ["Mail", mail && (mail.from ? h("span", { class: "row" }, `from ${mail.from}`,
                             button("Send a test mail", tryMail, { kind: "quiet small", asks: "POST mail/test" })) : "none is sent")],
                         ["Last backup by hand", backup.state === "done" ? time(backup.backup.time) : backup.state === "none" ? "none since the start"
-                            : backup.state]])),
+                            : backup.state]]),
                     card("Figures", pairs(alerts.map((rule) => [kinds[rule.kind]?.[0] ?? rule.kind,
                         h("span", { class: "row" }, figure(rule.figure, rule.unit), rule.state !== "fine" && badge(rule.state, "bad"))])))),
                 failed && card("Requests that failed by a fault of the server",
@@ -63,7 +56,7 @@ export default {
                         render: (line) => h("a",
                             { href: line.container && line.environment ? href(`request/${line.request}`, {}, line)
                                 : here(`request/${line.request}`) }, line.request.slice(0, 8)) }] })),
-                code("nacre status\nnacre alert list", { language: "Shell" }),
+                code("nacre status\nnacre alert list"),
             ];
         });
         put(view, header("Status", { actions: [iconButton("refresh-cw", "Refresh", read)] }), body);

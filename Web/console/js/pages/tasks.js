@@ -104,7 +104,7 @@ export default {
                         run: (after, signal) => api.post("assets/collect", { isDryRun: false, after }, { signal }) }],
                 columns: [outcome, { title: "Where", class: "mono", render: where },
                     { title: "Size", class: "number", render: (one) => bytes(one.bytes) }],
-            })), code("nacre task list --parked\nnacre check\nnacre assets verify", { language: "Shell" }));
+            })), code("nacre task list --parked\nnacre check\nnacre assets verify"));
         await read();
         return null;
     },

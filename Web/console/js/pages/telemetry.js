@@ -8,11 +8,14 @@ import { here } from "../router.js";
 import { commands } from "../shell.js";
 import { firstRecord } from "../snippets.js";
 import { store } from "../store.js";
-import { absolute, bytes, code, empty, header, iconButton, load, number, segments, select, table } from "../ui.js";
+import { absolute, bytes, card, code, empty, header, iconButton, load, number, segments, select, table } from "../ui.js";
 
 const periods = { hour: "Hour", day: "Day", week: "Week", month: "30 days", year: "Year" };
 const groupings = { operation: "Operations", series: "Operations by database", database: "Databases", container: "Containers", code: "Errors",
     client: "Clients", index: "Indexes" };
+
+/// Why figures are not there.
+export const hidden = "Figures of private and shared databases are left out if they are of fewer than five users, or of a time that is not over.";
 
 /// The query of the admin API for a state of the page.
 export function question({ query, place }) {
@@ -71,8 +74,15 @@ function lines(answer, by, route) {
         code: (line) => { location.hash = here("logs", { code: line.code, scope: route.query.scope }); },
     }[by];
     return table({ label: groupings[by], columns: [...name, ...counts, ...rest], rows: answer.lines, onopen: opens,
-        empty: h("p", { class: "faint" }, answer.hasHidden ? "Nothing that may be shown: sums over fewer than five users are left out."
-            : "Nothing in this period.") });
+        empty: h("p", { class: "faint" }, answer.hasHidden ? hidden : "Nothing in this period.") });
+}
+
+/// A chart of the requests and errors of bars, the first of which would end at `to` if there were no other. `spec` has more of the chart.
+export function requestChart(bars, to, { series = [], ...spec }) {
+    const starts = bars.map((bar) => bar.start);
+    return card(null, chart({ starts, slot: (starts[1] ?? to) - starts[0], timeZone: store.isUTC.get() ? "UTC" : undefined, ...spec,
+        series: [{ name: "requests", values: bars.map((bar) => bar.requests), shape: "column" },
+            { name: "errors", values: bars.map((bar) => bar.errors), shape: "hatched" }, ...series] }));
 }
 
 /// The bars of the period before, to be laid over those of the answer; empty where it is not compared.
@@ -123,30 +133,23 @@ function draw(view, route) {
         return [answer, await barsBefore(asked, answer, isCompared, { signal: route.signal })];
     }, ([answer, before]) => {
         if (answer.total.requests === 0 && !answer.before?.requests && !query.operation && !query.database) {
-            return empty("No requests in this period", answer.hasHidden ? "Figures of private databases are shown once five users have asked."
-                : "Sums appear ten seconds after the first request of an app.",
+            return empty("No requests in this period", answer.hasHidden ? hidden : "Sums appear ten seconds after the first request of an app.",
                 firstRecord(place));
         }
-        const slot = answer.bars.length > 1 ? answer.bars[1].start - answer.bars[0].start : answer.to - answer.from;
         const changes = (answer.changes ?? []).map(sentence);
         return [
             tiles(answer),
-            h("section", { class: "card" }, chart({
-                title: "Requests", starts: answer.bars.map((bar) => bar.start), slot, timeZone: store.isUTC.get() ? "UTC" : undefined,
-                series: [{ name: "requests", values: answer.bars.map((bar) => bar.requests), shape: "column" },
-                    { name: "errors", values: answer.bars.map((bar) => bar.errors), shape: "hatched" },
-                    ...(before.length ? [{ name: "requests before", values: before, shape: "dashed" }] : [])],
-                onperiod: ({ from, to }) => route.go({ ...query, last: "", from, to }),
-            }), h("p", { class: "hint" }, "Drag across the chart to look into a part of it, or use arrows, Shift with arrows, and Enter.")),
-            isCompared && changes.length > 0 && h("section", { class: "card" }, h("h2", {}, "What changed against the period before"),
-                h("ul", { class: "changes" },
+            requestChart(answer.bars, answer.to, { title: "Requests",
+                series: before.length ? [{ name: "requests before", values: before, shape: "dashed" }] : [],
+                onperiod: ({ from, to }) => route.go({ ...query, last: "", from, to }) }),
+            h("p", { class: "hint" }, "Drag across the chart to look into a part of it, or use arrows, Shift with arrows, and Enter."),
+            isCompared && changes.length > 0 && card("What changed against the period before", h("ul", { class: "changes" },
                 changes.map(({ head, because }) => h("li", {}, h("strong", {}, head),
                     because.length > 0 && h("span", {}, ` Mostly ${because.join(", ")}.`))))),
-            h("section", { class: "card" }, segments("Lines by", Object.entries(groupings), by,
+            card(null, segments("Lines by", Object.entries(groupings), by,
                 (key) => route.go({ ...query, by: key === "operation" ? "" : key })), lines(answer, by, route),
-                answer.hasHidden && h("p", { class: "hint" },
-                    "Figures of private and shared databases are left out if they are of fewer than five users, or of a time that is not over.")),
-            code(command(route), { language: "Shell" }),
+                answer.hasHidden && h("p", { class: "hint" }, hidden)),
+            code(command(route)),
         ];
     });
 }

@@ -3,8 +3,9 @@
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
 import { seconds } from "../figures.js";
+import { base64 } from "../files.js";
 import { fault, form, given, shownOnce } from "../forms.js";
-import { ask, askToDestroy, attempt, commands } from "../shell.js";
+import { askToDestroy, attempt, commands } from "../shell.js";
 import { absolute, badge, button, code, empty, header, id, load, table, time } from "../ui.js";
 
 const kinds = {
@@ -18,7 +19,7 @@ export const since1970 = (value) => Math.round((value + 978_307_200) * 1000);
 
 /// A text in PEM.
 export function pem(bytes, label) {
-    const text = btoa(String.fromCharCode(...new Uint8Array(bytes))).replace(/.{64}(?=.)/g, "$&\n");
+    const text = base64(bytes).replace(/.{64}(?=.)/g, "$&\n");
     return `-----BEGIN ${label}-----\n${text}\n-----END ${label}-----\n`;
 }
 
@@ -87,7 +88,7 @@ export default {
         const create = (kind) => async () => (await creating[kind](route.place)) && read();
         commands.ofPage = Object.entries(kinds).map(([kind, [title]]) => ({ title: `New ${title}`, hint: "Tokens", symbol: "key-round",
             asks: "POST tokens", run: create(kind) }));
-        put(view, header("Tokens and keys", { sub: "With these, apps, servers and scripts say who they are.",
+        put(view, header("Tokens and keys", {
             actions: Object.entries(kinds).map(([kind, [title]]) => button(`New ${title}`, create(kind),
                 { kind: kind === "api" ? "main" : "", symbol: "plus", asks: "POST tokens" })) }), body);
 
@@ -106,16 +107,15 @@ export default {
         }
 
         async function revoke(token) {
-            const what = { title: `End the ${kinds[token.kind][0]}`,
-                text: `${token.name || "It"} is refused from now on, wherever it is used. This cannot be taken back.`, confirm: "End it" };
-            const isSure = token.environment === "production" ? await askToDestroy(what) : await ask({ ...what, isDanger: true });
+            const isSure = await askToDestroy({ title: `End the ${kinds[token.kind][0]}`,
+                text: `${token.name || "It"} is refused from now on, wherever it is used. This cannot be taken back.`, confirm: "End it" });
             if (isSure && await attempt(() => api.post("tokens/revoke", { id: token.id }), "Ended")) read();
         }
 
         const read = () => load(body, () => api.all("tokens", { container }, "tokens", { signal: route.signal }), ({ list }) => {
             const rows = list.filter((token) => !token.environment || token.environment === environment);
             if (rows.length === 0) return empty("No tokens in this environment",
-                "A web page needs an API token, and a server of yours a server key. Apps with the framework on a device need an API token, too.",
+                "Web pages and apps need an API token, and servers of yours a server key.",
                 [["Shell", `nacre token create --container ${container} --environment ${environment} --kind api`]],
                 [button("New API token", create("api"), { kind: "main", asks: "POST tokens" })]);
             return [table({ label: "Tokens and keys", rows, key: (token) => token.id, columns: [
@@ -133,7 +133,7 @@ export default {
                         { kind: "quiet small", asks: "POST tokens/rotate", "aria-label": `Replace ${token.name || token.id}` }),
                         button("End", () => revoke(token),
                             { kind: "quiet small", asks: "POST tokens/revoke", "aria-label": `End ${token.name || token.id}` })] },
-            ] }), code(`nacre token list --container ${container}`, { language: "Shell" })];
+            ] }), code(`nacre token list --container ${container}`)];
         });
         await read();
         return null;

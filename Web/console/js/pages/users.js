@@ -61,7 +61,7 @@ async function list(view, route) {
     await load(body, () => api.all("users", {}, "users", { signal: route.signal, most: 2000 }), (found) => {
         [users, isWhole] = [found.list, found.isWhole];
         if (users.length === 0) return empty("No accounts yet",
-            "An account is what a user signs in with. Users make their own where the server runs with --open-sign-up.",
+            "Users make their own where the server runs with --open-sign-up.",
             [["Shell", "nacre user create ada@example.com"]], [button("New account", create, { symbol: "user-plus", asks: "POST users" })]);
         queueMicrotask(() => draw(filter.value));
         return [];
@@ -200,7 +200,7 @@ async function details(view, route) {
                         { title: "Action", class: "number",
                             render: (one) => button("Remove", () => does.passkey(one),
                                 { kind: "quiet small", asks: "POST users/passkeys/remove", "aria-label": `Remove ${one.name}` }) }] })),
-                card("In a terminal", code(`nacre user show ${shell(user.email)}\nnacre session list ${shell(user.email)}`, { language: "Shell" })),
+                card("In a terminal", code(`nacre user show ${shell(user.email)}\nnacre session list ${shell(user.email)}`)),
             ];
         });
 }

@@ -5,7 +5,7 @@ import { readSchema } from "../ckdb.js";
 import { h, put } from "../dom.js";
 import { fault, form, given, shownOnce } from "../forms.js";
 import { filters, parse } from "../predicate.js";
-import { ask, askToDestroy, attempt, commands, dialog, toast, toastError } from "../shell.js";
+import { askToDestroy, attempt, commands, dialog, toast, toastError } from "../shell.js";
 import { badge, button, code, empty, header, id, load, number, pairs, plural, table, time } from "../ui.js";
 
 const tones = { active: "good", retrying: "warn", behind: "warn", parked: "bad" };
@@ -69,8 +69,8 @@ export default {
         const resume = (hook) => api.post("webhooks/resume",
             name(hook)).then(({ resumed }) => { toast(`${plural(resumed, "zone")} will be told again.`, { tone: "good" }); read(); }, toastError);
         async function remove(hook) {
-            if (!(await (route.isProduction ? askToDestroy : (what) => ask({ ...what, isDanger: true }))({ title: "Delete the webhook",
-                text: `${hook.url} is told of nothing any more, and the changes that wait for it go.`, confirm: "Delete" }))) return;
+            if (!await askToDestroy({ title: "Delete the webhook",
+                text: `${hook.url} is told of nothing any more, and the changes that wait for it go.`, confirm: "Delete" })) return;
             if (await attempt(() => api.post("webhooks/delete", name(hook)), "Deleted")) read();
         }
         const open = (hook) => dialog("Webhook",
@@ -81,7 +81,7 @@ export default {
             ["Records", hook.recordType ?? "all types"], ["That pass", hook.query && conditions(hook.query)],
             ["Values", hook.fields.join(", ") || "none"], ["Zone", hook.zone ?? "all"], ["Private databases", hook.isPrivate ? "yes" : "no"],
             ["Made", time(hook.created, { isAbsolute: true })]]),
-            code(`nacre webhook show --container ${container} --environment ${environment} ${hook.id}`, { language: "Shell" })));
+            code(`nacre webhook show --container ${container} --environment ${environment} ${hook.id}`)));
 
         const read = () => load(body, () => api.get("webhooks", place, { signal: route.signal }), ({ webhooks }) => (webhooks.length === 0
             ? empty("No webhooks", "A webhook tells a server of yours of changes in the public database, and, if you say so, in private ones.",
@@ -98,10 +98,10 @@ export default {
                     render: (hook) => [hook.state === "parked" && button("Resume", () => resume(hook), { kind: "quiet small" }),
                         button("Test", () => tell(hook), { kind: "quiet small", "aria-label": `Test ${hook.url}` }),
                         button("Delete", () => remove(hook), { kind: "quiet small", asks: "POST webhooks/delete", "aria-label": `Delete ${hook.url}` })] },
-            ] }), code(`nacre webhook list --container ${container} --environment ${environment}`, { language: "Shell" })]));
+            ] }), code(`nacre webhook list --container ${container} --environment ${environment}`)]));
         commands.ofPage = [{ title: "New webhook", hint: "Webhooks", symbol: "plus", run: create }];
         put(view, header("Webhooks",
-            { sub: "Servers of yours that are told of changes.", actions: [button("New webhook", create,
+            { actions: [button("New webhook", create,
                 { kind: "main", symbol: "plus", asks: "POST webhooks" })] }), body);
         await read();
         return null;

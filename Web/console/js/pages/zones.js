@@ -20,7 +20,7 @@ export default {
         let drawn = "";
         const make = h("div", {});
         put(view, header("Zones and changes",
-            { sub: "A private database keeps records in zones; the feed of a zone is what CKSyncEngine and other clients read.",
+            { sub: "The feed of a zone is what CKSyncEngine and other clients read.",
                 actions: [make] }), form,
             h("div", { class: "stack" }, list, feed));
 
@@ -88,32 +88,30 @@ export default {
         }
 
         function follow(of, zone, since) {
-            const body = h("tbody", {});
+            const list = h("div", {});
             const from = textInput({ class: "mono", value: since ?? "", placeholder: "the beginning" });
             const foot = h("div", { class: "row" });
             const count = h("span", { class: "soft" });
             const asked = { db: of.database, user: of.user, zone, owner: of.owner };
             let token = since;
-            let rows = 0;
+            const rows = [];
             put(feed, card(`Feed of ${zone}`, rowForm("Follow", () => route.go({ ...asked, since: from.value.trim() }), field("After the token", from)),
-                h("div", { class: "table-wrap", tabindex: "0", role: "region", "aria-label": "Changes" },
-                    h("table", {}, h("thead", {}, h("tr", {}, ["Change", "Type", "Record", "Change tag", "When",
-                    "By"].map((title) => h("th", { scope: "col" }, title)))), body)), foot));
+                list, foot));
             async function more() {
                 put(foot, skeleton(1));
                 try {
                     const page = await changes(of, zone, token, { signal: route.signal });
                     token = page.syncToken;
-                    rows += page.records.length;
-                    body.append(...page.records.map((record) => h("tr", {},
-                        h("td", {}, record.deleted ? badge("deleted", "bad") : badge("saved", "good")), h("td", {}, record.recordType ?? ""),
-                        h("td", {}, record.deleted ? h("span", { class: "mono" }, record.recordName)
-                            : h("a", { class: "mono", href: here("records",
-                            { ...asked, type: record.recordType, record: record.recordName, rzone: zone }) },
-                            record.recordName)),
-                        h("td", { class: "mono" }, record.recordChangeTag ?? ""), h("td", {}, time(record.modified?.timestamp)),
-                            h("td", {}, id(record.modified?.userRecordName)))));
-                    count.textContent = rows === 0 ? "Nothing changed since." : plural(rows, "change");
+                    rows.push(...page.records);
+                    put(list, table({ label: "Changes", rows, columns: [
+                        { title: "Change", render: (record) => (record.deleted ? badge("deleted", "bad") : badge("saved", "good")) },
+                        { title: "Type", key: "recordType" },
+                        { title: "Record", class: "mono", render: (record) => (record.deleted ? record.recordName : h("a", { href: here("records",
+                            { ...asked, type: record.recordType, record: record.recordName, rzone: zone }) }, record.recordName)) },
+                        { title: "Change tag", class: "mono", key: "recordChangeTag" },
+                        { title: "When", render: (record) => time(record.modified?.timestamp) },
+                        { title: "By", render: (record) => id(record.modified?.userRecordName) }] }));
+                    count.textContent = rows.length === 0 ? "Nothing changed since." : plural(rows.length, "change");
                     put(foot, count, page.moreComing ? button("Next page", more)
                         : h("span", { class: "soft" }, "This is the end of the feed, for now."),
                         button("Copy the token", (event) => copy(token, event.currentTarget), { symbol: "copy", kind: "quiet" }),
