@@ -1,7 +1,9 @@
 /// Queries as code: Swift, CloudKit JS, curl and nacre.
 
 import { print, request, schemaName } from "./predicate.js";
+import { here } from "./router.js";
 import { store } from "./store.js";
+import { empty, linkButton } from "./ui.js";
 
 /// A text as one word of a shell.
 export const shell = (text) => `'${String(text).replaceAll("'", "'\\''")}'`;
@@ -77,3 +79,10 @@ export function firstRecord({ container, environment }) {
         ["curl", `eval "$(nacre env)"\ncurl -sS -H "Authorization: Bearer $CLOUDKIT_ACCOUNT_TOKEN" \\\n    "$CLOUDKIT_SERVER_URL/database/1/${container}/${environment}/private/records/modify" \\\n    --data '{"operations":[{"operationType":"create","record":{"recordType":"Note","fields":{"text":{"value":"Hello"}}}}]}'`],
     ];
 }
+
+/// What a place without types says; `add` is a button that adds one.
+export const noTypes = (route, add) => (route.isProduction
+    ? empty("No types yet", "Deploy development's schema to bring its types here.", [],
+        [linkButton("Deploy", here("deploy"), { asks: "POST schema/deploy" })])
+    : empty("No types yet", "The first save of an app makes its types and fields. These lines save a record:", firstRecord(route.place),
+        [add, linkButton("Write a schema", here("ckdb"))]));

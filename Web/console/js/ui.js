@@ -16,6 +16,9 @@ export function iconButton(symbol, label, onclick, { asks, ...props } = {}) {
         icon(symbol));
 }
 
+/// A small button in a row or beside a value; `name` says to a screen reader of what.
+export const rowButton = (text, name, onclick, props) => button(text, onclick, { kind: "quiet small", "aria-label": `${text} ${name}`, ...props });
+
 /// A link of the console that looks like a button; `asks` is as that of `button`.
 export function linkButton(text, fragment, { kind = "", symbol, asks } = {}) {
     return h("a", { class: `button ${kind}`, href: fragment, hidden: asks && !may(asks) }, symbol && icon(symbol), h("span", {}, text));
@@ -86,11 +89,9 @@ export function ago(value) {
 }
 
 export function absolute(value, isUTC = store.isUTC.get()) {
-    const date = new Date(milliseconds(value));
-    if (Number.isNaN(date.getTime())) return "no date";
-    if (isUTC) return date.toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC");
-    const two = (number) => String(number).padStart(2, "0");
-    return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+    let date = new Date(milliseconds(value));
+    if (!isUTC) date = new Date(date - date.getTimezoneOffset() * 60_000);
+    return Number.isNaN(date.getTime()) ? "no date" : date.toISOString().replace("T", " ").replace(/\.\d+Z$/, isUTC ? " UTC" : "");
 }
 
 /// A time: relative, and absolute on hover. `isAbsolute` turns that around.

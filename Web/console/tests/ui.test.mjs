@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { ago, number, worded } from "../js/ui.js";
+import { absolute, ago, number, worded } from "../js/ui.js";
 
 test("a number has its thousands apart, and three decimals at most", () => {
     assert.deepEqual([0, 999, 1000, 1234567, -45678, 1234.56789, 0.0001, undefined].map(number),
@@ -21,4 +21,13 @@ test("a refusal keeps the server's words, and a fault of the page has others tha
         const { reason, remedy } = worded(fault);
         assert.ok(reason && remedy && !/undefined|null/.test(reason + remedy));
     }
+});
+
+test("a time is that of the clock on the wall, also where summer time begins and ends, or UTC", () => {
+    process.env.TZ = "Europe/Berlin";
+    const times = [["2026-03-29T00:59:59Z", "2026-03-29 01:59:59"], ["2026-03-29T01:00:00Z", "2026-03-29 03:00:00"],
+        ["2026-10-25T00:30:00Z", "2026-10-25 02:30:00"], ["2026-10-25T01:30:00Z", "2026-10-25 02:30:00"]];
+    for (const [value, text] of times) assert.equal(absolute(value, false), text);
+    assert.equal(absolute("2026-10-25T00:30:00.5Z", true), "2026-10-25 00:30:00 UTC");
+    assert.equal(absolute("soon", false), "no date");
 });

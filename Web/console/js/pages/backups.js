@@ -8,7 +8,7 @@ import { live } from "../live.js";
 import { commands, toastError } from "../shell.js";
 import { shell } from "../snippets.js";
 import { may } from "../store.js";
-import { badge, button, bytes, card, code, field, header, id, number, pairs, problem, progress, table, time } from "../ui.js";
+import { badge, button, bytes, card, code, field, header, id, number, pairs, problem, progress, rowButton, table, time } from "../ui.js";
 
 function status(answer, cancel) {
     if (answer.state === "running") {
@@ -41,8 +41,8 @@ function made({ folder, backups, next, verification }, verify) {
             columns: [{ title: "File", class: "mono", render: (one) => one.name },
                 { title: "Shows", render: (one) => time(one.time, { isAbsolute: true }) },
                 { title: "Size", class: "number", render: (one) => bytes(one.bytes) }, { title: "Verified", class: "wrap", render: outcome },
-                { title: "Action", class: "number", render: (one) => button("Verify", () => verify(one.name),
-                    { kind: "quiet small", asks: "POST backups/verify", disabled: isRunning, "aria-label": `Verify ${one.name}` }) }] }),
+                { title: "Action", class: "number", render: (one) => rowButton("Verify", one.name, () => verify(one.name),
+                    { asks: "POST backups/verify", disabled: isRunning }) }] }),
         code("nacre backup list"));
 }
 

@@ -13,7 +13,7 @@ import { operators, operatorsOf, parse, print, PredicateError, request as makeRe
 import { isSealed, openRecord } from "../record.js";
 import { here, href } from "../router.js";
 import { askToDestroy, attempt, commands, dialog, toast, toastError } from "../shell.js";
-import { firstRecord, ofQuery } from "../snippets.js";
+import { firstRecord, noTypes, ofQuery } from "../snippets.js";
 import { store } from "../store.js";
 import { button, copy, elided, empty, iconButton, linkButton, number, plural, problem, progress, segments, select, skeleton, snippets,
     textInput, time } from "../ui.js";
@@ -39,10 +39,7 @@ export default {
         const types = schema.types.filter(isAsked);
         if (types.length === 0) {
             view.classList.remove("full");
-            put(view, h("h1", { class: "sr", tabindex: "-1" }, "Records"), empty("No record types yet", route.isProduction
-                ? "Production takes the types that were deployed. Deploy development's schema, then records come by your app."
-                : "In development, the first save of an app makes its types and fields. These lines save a record:",
-            firstRecord(route.place), [linkButton("Add a type", here("schema")), linkButton("Write a schema", here("ckdb"))]));
+            put(view, h("h1", { class: "sr", tabindex: "-1" }, "Records"), noTypes(route, linkButton("Add a type", here("schema"))));
             return undefined;
         }
         return browse(view, route, { schema, types });

@@ -7,9 +7,9 @@ import { h, icon, put, svg } from "../dom.js";
 import { form } from "../forms.js";
 import { here } from "../router.js";
 import { attempt, toast } from "../shell.js";
-import { firstRecord } from "../snippets.js";
+import { noTypes } from "../snippets.js";
 import { may } from "../store.js";
-import { badge, button, card, empty, header, linkButton, number, plural, problem, segments, skeleton, table, time } from "../ui.js";
+import { badge, button, card, header, linkButton, number, plural, problem, segments, skeleton, table, time } from "../ui.js";
 import { request } from "../predicate.js";
 
 const OPTIONS = ["QUERYABLE", "SORTABLE", "SEARCHABLE"];
@@ -51,11 +51,7 @@ export default {
             [...views.children].forEach((one, at) => one.setAttribute("aria-pressed", String(at === Number(asked.view === "diagram"))));
             if (asked.view === "diagram") return put(body, diagram(schema, route));
             if (schema.types.filter(isAsked).length === 0) {
-                return put(body, empty("No types yet", route.isProduction ? "Deploy development's schema to bring its types here."
-                    : "Save a record by an app, add a field, or write a schema file.",
-                    route.isProduction ? [] : firstRecord(route.place),
-                    route.isProduction ? [linkButton("Deploy", here("deploy"), { asks: "POST schema/deploy" })]
-                        : [button("Add a type", () => addField(), { kind: "main" }), linkButton("Write a schema", here("ckdb"))]));
+                return put(body, noTypes(route, button("Add a type", () => addField(), { kind: "main" })));
             }
             const chosen = schema.types.find((type) => type.name === asked.type) ?? schema.types.find(isAsked);
             return put(body, h("div", { class: "split" },

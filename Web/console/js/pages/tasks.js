@@ -3,7 +3,7 @@
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
 import { ask, attempt } from "../shell.js";
-import { badge, button, bytes, card, code, header, id, load, number, plural, problem, progress, table, time } from "../ui.js";
+import { badge, button, bytes, card, code, header, id, load, number, plural, problem, progress, rowButton, table, time } from "../ui.js";
 
 const most = 500;
 const words = { mendable: ["a repair mends it", "warn"], mended: ["mended", "good"], lost: ["lost until the app saves it again", "bad"],
@@ -78,8 +78,7 @@ export default {
                     { title: "Database", class: "mono", render: (task) => (task.database ? id(task.database, 44) : "–") },
                     { title: "Records", class: "number", render: (task) => (task.recordsDone === undefined ? "–" : number(task.recordsDone)) },
                     { title: "ID", class: "mono", render: (task) => id(task.id, 22) },
-                    { title: "Action", class: "number", render: (task) => task.isParked && button("Retry", () => retry([task]),
-                        { kind: "quiet small", "aria-label": `Retry ${task.kind}` }) },
+                    { title: "Action", class: "number", render: (task) => task.isParked && rowButton("Retry", task.kind, () => retry([task])) },
                 ] }),
             ];
         });

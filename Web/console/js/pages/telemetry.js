@@ -48,16 +48,10 @@ function lines(answer, by, route) {
     const most = Math.max(1, ...answer.lines.map((line) => line.requests));
     const bar = (line) => h("span", { class: "share", "aria-hidden": "true" }, h("span", { style: { width: `${(100 * line.requests) / most}%` } }));
     const isPart = ["code", "client", "index"].includes(by);
-    const name = {
-        operation: [{ title: "Operation", class: "mono", render: (line) => line.operation }],
-        database: [{ title: "Database", render: (line) => line.database }],
-        container: [{ title: "Container", render: (line) => line.container || h("span", { class: "faint" }, "none") },
-            { title: "Environment", render: (line) => line.environment || "–" }],
-        series: [{ title: "Operation", class: "mono", render: (line) => line.operation }, { title: "Database", render: (line) => line.database },
-            { title: "Container", render: (line) => line.container || "–" }, { title: "Environment", render: (line) => line.environment || "–" }],
-        code: [{ title: "Error", class: "mono", render: (line) => line.code }], client: [{ title: "Client", render: (line) => line.client }],
-        index: [{ title: "Way of the query", render: (line) => line.index }],
-    }[by];
+    const parts = { operation: "Operation", database: "Database", container: "Container", environment: "Environment", code: "Error", client: "Client",
+        index: "Way of the query" };
+    const name = ({ container: ["container", "environment"], series: ["operation", "database", "container", "environment"] }[by] ?? [by]).map((key) => (
+        { title: parts[key], class: ["operation", "code"].includes(key) ? "mono" : "", render: (line) => line[key] || "–" }));
     const counts = [{ title: "Requests", class: "number", render: (line) => number(line.requests) },
         { title: h("span", { class: "sr" }, "Share"), class: "bar-column", render: bar },
         { title: "Errors", class: "number", render: (line) => number(line.errors) }];

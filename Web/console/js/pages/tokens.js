@@ -6,7 +6,7 @@ import { seconds } from "../figures.js";
 import { base64 } from "../files.js";
 import { fault, form, given, shownOnce } from "../forms.js";
 import { askToDestroy, attempt, commands } from "../shell.js";
-import { absolute, badge, button, code, empty, header, id, load, table, time } from "../ui.js";
+import { absolute, badge, button, code, empty, header, id, load, rowButton, table, time } from "../ui.js";
 
 const kinds = {
     api: ["API token", "For web pages and apps: it says which container they speak to, and is no secret."],
@@ -129,10 +129,8 @@ export default {
                 { title: "Last used", render: (token) => (token.used ? time(token.used) : h("span", { class: "faint" }, "never")) },
                 { title: "Ends", render: (token) => (token.ends ? time(token.ends) : "–") },
                 { title: "Action", class: "number nowrap",
-                    render: (token) => [token.kind === "api" && !token.ends && button("Replace", () => rotate(token),
-                        { kind: "quiet small", asks: "POST tokens/rotate", "aria-label": `Replace ${token.name || token.id}` }),
-                        button("End", () => revoke(token),
-                            { kind: "quiet small", asks: "POST tokens/revoke", "aria-label": `End ${token.name || token.id}` })] },
+                    render: (token) => [token.kind === "api" && !token.ends && rowButton("Replace", token.name || token.id, () => rotate(token), { asks: "POST tokens/rotate" }),
+                        rowButton("End", token.name || token.id, () => revoke(token), { asks: "POST tokens/revoke" })] },
             ] }), code(`nacre token list --container ${container}`)];
         });
         await read();

@@ -7,7 +7,7 @@ import { go, href } from "../router.js";
 import { ask, attempt, commands, dialog, toast, toastError } from "../shell.js";
 import { shell } from "../snippets.js";
 import { may, store } from "../store.js";
-import { absolute, badge, button, card, code, empty, field, filterInput, header, id, load, number, pairs, plural, select, snippets, table,
+import { absolute, badge, button, card, code, empty, field, filterInput, header, id, load, number, pairs, plural, rowButton, select, snippets, table,
     time } from "../ui.js";
 
 /// The states of an account, as an app sees them.
@@ -150,8 +150,8 @@ function signIns(sessions, does) {
             columns: [{ title: "Device", render: (one) => one.device ?? badge("on the web") },
                 { title: "Containers", render: (one) => one.containers.join(", ") }, { title: "Environment", render: (one) => one.environment },
                 { title: "Since", render: (one) => time(one.created) },
-                { title: "Action", class: "number", render: (one) => button("Sign out", () => does.end(one),
-                    { kind: "quiet small", asks: "POST sessions/revoke", "aria-label": `Sign out ${one.device ?? "the session on the web"}` }) }] }));
+                { title: "Action", class: "number", render: (one) => rowButton("Sign out", one.device ?? "the session on the web", () => does.end(one),
+                    { asks: "POST sessions/revoke" }) }] }));
 }
 
 async function details(view, route) {
@@ -173,11 +173,11 @@ async function details(view, route) {
                 h("div", { class: "grid-2" },
                     card("Account", pairs([["ID", id(user.id, 40)],
                         ["Name", h("span", { class: "row" }, [user.givenName, user.familyName].filter(Boolean).join(" ") || "none",
-                            button("Change", does.name, { kind: "quiet small", asks: "POST users/change-name", "aria-label": "Change the name" }))],
+                            rowButton("Change", "the name", does.name, { asks: "POST users/change-name" }))],
                         ["Address", h("span", { class: "row" }, user.email,
                             user.isEmailVerified ? badge("verified", "good") : [badge("not verified", "warn"),
                                 button("Vouch for it", does.verify, { kind: "quiet small", asks: "POST users/change-email" })],
-                                button("Change", does.email, { kind: "quiet small", asks: "POST users/change-email", "aria-label": "Change the address" }))],
+                                rowButton("Change", "the address", does.email, { asks: "POST users/change-email" }))],
                         ["Phone", user.phone], ["Made", time(user.created, { isAbsolute: true })]])),
                     card("State", field("What apps see", select(Object.entries(states).map(([key, [title]]) => [key, title]), user.state, does.state,
                         { disabled: !may("POST users/state") }),
@@ -198,8 +198,7 @@ async function details(view, route) {
                     columns: [{ title: "Name", render: (one) => one.name }, { title: "Made", render: (one) => time(one.created) },
                         { title: "Last used", render: (one) => (one.used ? time(one.used) : "never") },
                         { title: "Action", class: "number",
-                            render: (one) => button("Remove", () => does.passkey(one),
-                                { kind: "quiet small", asks: "POST users/passkeys/remove", "aria-label": `Remove ${one.name}` }) }] })),
+                            render: (one) => rowButton("Remove", one.name, () => does.passkey(one), { asks: "POST users/passkeys/remove" }) }] })),
                 card("In a terminal", code(`nacre user show ${shell(user.email)}\nnacre session list ${shell(user.email)}`)),
             ];
         });

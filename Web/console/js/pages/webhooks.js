@@ -6,7 +6,7 @@ import { h, put } from "../dom.js";
 import { fault, form, given, shownOnce } from "../forms.js";
 import { filters, parse } from "../predicate.js";
 import { askToDestroy, attempt, commands, dialog, toast, toastError } from "../shell.js";
-import { badge, button, code, empty, header, id, load, number, pairs, plural, table, time } from "../ui.js";
+import { badge, button, code, empty, header, id, load, number, pairs, plural, rowButton, table, time } from "../ui.js";
 
 const tones = { active: "good", retrying: "warn", behind: "warn", parked: "bad" };
 const words = (text) => text.split(/[\s,]+/).filter(Boolean);
@@ -95,9 +95,9 @@ export default {
                 { title: "Last answer", render: (hook) => hook.lastStatus ?? h("span", { class: "faint" }, "none yet") },
                 { title: "Last delivery", render: (hook) => (hook.lastTime ? time(hook.lastTime) : "–") },
                 { title: "Action", class: "number nowrap",
-                    render: (hook) => [hook.state === "parked" && button("Resume", () => resume(hook), { kind: "quiet small" }),
-                        button("Test", () => tell(hook), { kind: "quiet small", "aria-label": `Test ${hook.url}` }),
-                        button("Delete", () => remove(hook), { kind: "quiet small", asks: "POST webhooks/delete", "aria-label": `Delete ${hook.url}` })] },
+                    render: (hook) => [hook.state === "parked" && rowButton("Resume", hook.url, () => resume(hook)),
+                        rowButton("Test", hook.url, () => tell(hook)),
+                        rowButton("Delete", hook.url, () => remove(hook), { asks: "POST webhooks/delete" })] },
             ] }), code(`nacre webhook list --container ${container} --environment ${environment}`)]));
         commands.ofPage = [{ title: "New webhook", hint: "Webhooks", symbol: "plus", run: create }];
         put(view, header("Webhooks",
