@@ -41,8 +41,8 @@ struct ConsoleFileTests {
         }
     }
 
-    @Test func `all files of the console together have 84 KB of gzip`() {
-        #expect(ConsoleFile.all.values.reduce(0) { $0 + $1.gzip.count } <= 84 << 10)
+    @Test func `all files of the console together have 80 KB of gzip`() {
+        #expect(ConsoleFile.all.values.reduce(0) { $0 + $1.gzip.count } <= 80 << 10)
     }
 
     @Test func `a browser gets each file without a credential, as gzip if it takes that, and may run nothing else on the page`() async throws {

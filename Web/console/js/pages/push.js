@@ -47,7 +47,7 @@ export default {
                             h("div", { class: "actions" }, button("Replace", () => set(environment, key), { asks: "POST push/apns/set" }),
                                 button("Take away", () => remove(key), { kind: "danger", asks: "POST push/apns/remove" }))]
                         : [h("p", { class: "soft" },
-                            "No key: Apple's service is not asked. Devices that listen, poll or use a browser's push service are told all the same."),
+                            "No key: Apple's service is not asked. Devices that listen, poll or use another service are told all the same."),
                             h("div", { class: "actions" }, button("Give a key", () => set(environment), { asks: "POST push/apns/set" }))]);
                 })),
                 card("Notifications of the last day, in this environment",

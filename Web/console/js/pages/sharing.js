@@ -63,7 +63,7 @@ export default {
                     h("h3", {}, "As a page"), preview),
             card("Types and fields from saves",
                 h("p", { class: "soft" },
-                    "In development, an app that saves a record of a new type makes that type. By default apps with the framework alone do."),
+                    "In development, a save makes types and fields that are new."),
                 field("Saves that make types and fields", choice),
                 code(`nacre container change ${container} --just-in-time all`))),
             code(`nacre container sharing ${container}`));

@@ -74,7 +74,7 @@ export default {
                 h("ol", { class: "steps" }, found.steps.map((step) => h("li", { class: step.isPassed ? "passed" : "failed" },
                     icon(step.isPassed ? "check" : "x", step.isPassed ? "passed" : "failed"), h("strong", {}, step.name), h("span", {}, step.text)))),
                 h("h3", {}, "Devices"), found.devices.length === 0 ? h("p", { class: "soft" },
-                    "The user has no device that asked to be told. A device does so with its push token, or while it holds a connection for notifications.")
+                    "No device of the user asks to be told, by a push token or by a connection for notifications.")
                     : found.devices.map((device) => card(null, h("div", { class: "row" }, h("strong", {}, device.name),
                         badge(device.way), device.isAuthor && badge("made the change: is not told", "warn")),
                         device.log.length > 0 && table({ label: `Log of ${device.name}`, rows: device.log,

@@ -49,7 +49,7 @@ export default {
 
         async function inviteAgain(member) {
             if (!await ask({ title: `Invite ${member.name} again?`, confirm: "Invite",
-                text: "For a passkey on another device, or if the link before has ended or was lost: that one ends now. Passkeys stay." })) return;
+                text: "The link before this one ends now. Passkeys stay." })) return;
             await attempt(async () => showLink(await api.post("team/invite", { name: member.name })));
         }
 
