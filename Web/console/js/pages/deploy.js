@@ -59,7 +59,8 @@ export default {
         async function undo(change) {
             let would;
             if (!await attempt(async () => { would = await api.post("schema/undo", { container, isDryRun: true }); })) return;
-            if (await ask({ title: `Undo ${change.kind} ${change.number}?`, confirm: "Undo", details: differences(would.differences) })) await run(() => api.post("schema/undo", { container, isDryRun: false }), "Undone");
+            if (await ask({ title: `Undo ${change.kind} ${change.number}?`, confirm: "Undo",
+                details: differences(would.differences) })) await run(() => api.post("schema/undo", { container, isDryRun: false }), "Undone");
         }
 
         async function reset() {

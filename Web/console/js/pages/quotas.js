@@ -67,7 +67,8 @@ export default {
             ] }), h("p", { class: "faint" }, plural(users.length, "user"), next && " so far"), next && button("More users", () => attempt(more)));
         }
 
-        const find = filterInput({ placeholder: "A user: address or user record name", value: route.query.user ?? "", onchange: () => route.go({ user: find.value.trim() }) });
+        const find = filterInput({ placeholder: "A user: address or user record name", value: route.query.user ?? "",
+            onchange: () => route.go({ user: find.value.trim() }) });
 
         const show = () => load(body, () => Promise.all([
             api.get("quotas", route.place, { signal: route.signal }), api.get("rates", { container }, { signal: route.signal }),

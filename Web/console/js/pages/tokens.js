@@ -129,7 +129,8 @@ export default {
                 { title: "Last used", render: (token) => (token.used ? time(token.used) : h("span", { class: "faint" }, "never")) },
                 { title: "Ends", render: (token) => (token.ends ? time(token.ends) : "–") },
                 { title: "Action", class: "number nowrap",
-                    render: (token) => [token.kind === "api" && !token.ends && rowButton("Replace", token.name || token.id, () => rotate(token), { asks: "POST tokens/rotate" }),
+                    render: (token) => [token.kind === "api" && !token.ends
+                        && rowButton("Replace", token.name || token.id, () => rotate(token), { asks: "POST tokens/rotate" }),
                         rowButton("End", token.name || token.id, () => revoke(token), { asks: "POST tokens/revoke" })] },
             ] }), code(`nacre token list --container ${container}`)];
         });
