@@ -48,7 +48,7 @@ struct DeviceRuleTests {
         secret = try random.secret(RecoveryWords.secretLength)
         name = try #require(KeyDevice.account?.name)
         new = try DeviceKeys(using: &random)
-        commitment = EnrolmentCommitment(keys: new.publicKeys, random: try #require(Digest(try random.bytes(Digest.length))))
+        commitment = try EnrolmentCommitment(keys: new.publicKeys, random: try #require(Digest(try random.bytes(Digest.length))))
     }
 
     @Test func `A4: an account that the server began for the words is refused by the fingerprint, and no key is kept`() throws {

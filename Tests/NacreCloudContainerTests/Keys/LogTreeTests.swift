@@ -95,7 +95,7 @@ import Testing
         let (ada, bob) = (test.user("_ada"), test.user("_bob"))
         var keys = try SampleKeyring("_ada", container: TestCloud.container)
         try await append(keys, ada)
-        try keys.say(.reset)
+        try keys.say(SampleKeyring.reset())
         try await append(keys, ada)
         let next = try SampleKeyring("_ada", container: TestCloud.container, follows: keys.log.head.hash, named: "new")
         // The crash came between the log and the tree.

@@ -148,10 +148,11 @@ extension RecordOperation {
     static func sealing(_ name: String, under key: KeyID) throws -> RecordOperation {
         let writer = try #require(DeviceID([UInt8](repeating: 5, count: DeviceID.length)))
         let parts = RecordManifest.Parts(
-            keyID: key, stamp: 1, writer: writer, parent: "", fields: [.init(name: "secret", hash: Digest(of: [1]))], files: [])
+            keyID: key, number: 0, stamp: 1, writer: writer, parent: "", fields: [.init(name: "secret", hash: Digest(of: [1]))], files: [])
         var operation = RecordOperation.create(
             name, ["secret": .sealed(NacreCloudWire.SealedValue(type: .string, keyID: key.text, bytes: [1]))])
-        operation.change.manifest = RecordChange.Manifest(bytes: RecordManifest(parts: try #require(parts), code: .none, signature: nil).bytes)
+        let signature = try #require(Signature(Signature.zeros))
+        operation.change.manifest = RecordChange.Manifest(bytes: RecordManifest(parts: try #require(parts), code: .none) { _ in signature }.bytes)
         return operation
     }
 }
