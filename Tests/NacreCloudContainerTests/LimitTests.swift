@@ -83,6 +83,12 @@ import Testing
         "NacreCloudServer/Console/ConsoleFiles.swift bytesMax", "NacreCloudServer/Console/ConsoleFiles.swift partsMax",
         "NacreCloudAccounts/Console/ConsoleSignIns.swift linksMax", "NacreCloudAccounts/Console/ConsoleSignIns.swift sessionsMax",
         "NacreCloudAccounts/Console/ConsoleSignIns.swift membersMax",
+        "CloudKit/EncryptedValues/SeenRecords.swift entriesMax", "CloudKit/EncryptedValues/SeenRecords.swift notesMax",
+        "CloudKit/Encryption/KeptKeys.swift scopesBeforeMax", "CloudKit/Encryption/KeptKeys.swift scopesMax",
+        "CloudKit/Encryption/KeyExchange.swift manifestsMax", "CloudKit/Encryption/KeyExchange.swift statementsMax",
+        "CloudKit/Encryption/KeyExchange.swift triesMax", "CloudKit/Encryption/KeyExchange.swift zonesMax",
+        "CloudKit/Encryption/KeyStore.swift fileBytesMax", "CloudKit/Encryption/KeyStore.swift lockWaitMax",
+        "NacreCloudAccounts/Console/ConsoleSignIns.swift passkeysMax",
         "NacreCloudTasks/Subscriptions/FireSubscriptions+Firing.swift unreadableMax",
         "NacreCloudContainer/Alerts/AlertRule.swift secondsMax", "NacreCloudServer/Admin/AdminAPI+Alerts.swift secondsMax",
     ]

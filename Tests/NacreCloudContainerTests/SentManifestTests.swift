@@ -39,7 +39,8 @@ import Testing
         var base = Base.stored
         var number: UInt64 = 1
         var stamp: UInt64 = 11
-        /// nil: the scope of the stored manifest; otherwise another, with the stamp of the admission, or with none for 0.
+        /// nil: the scope of the stored manifest; otherwise another, with the stamp of the admission, or with none for
+        /// 0.
         var movedAt: UInt64?
         var parent = "p"
         var values: [String: UInt8] = ["a": 1, "b": 2]

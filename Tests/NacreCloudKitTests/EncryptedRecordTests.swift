@@ -151,7 +151,7 @@ struct EncryptedRecordTests {
         Tampering(testDescription: "no manifest", fault: .changed) { $0.manifest = nil },
         Tampering(testDescription: "bytes that are no manifest", fault: .changed) { $0.manifest = [1] },
         Tampering(testDescription: "a later stamp", fault: .changed) { $0.manifest?[2 + KeyID.length] = 1 },
-        Tampering(testDescription: "the key of another scope", fault: .otherKey) { $0.manifest?[2] ^= 1 },
+        Tampering(testDescription: "the key of another scope", fault: .otherScope) { $0.manifest?[2] ^= 1 },
     ]
 
     @Test(arguments: tampering)
@@ -194,6 +194,42 @@ struct EncryptedRecordTests {
         #expect(throws: SecretFault.changed) { try setting.saved(record, over: wire) }
     }
 
+    @Test func `a record of an earlier scope of its zone has no values, and a save of one builds on its version without them`() async throws {
+        let before = SealedNote(keys: try await KeyDevice(PretendCloud(), KeyStore(folder: nil)).toSave())
+        let old = try before.saved(SealedNote.note())
+        #expect(throws: SecretFault.otherScope) { try keys.open(old, asked: nil) }
+        let record = CKRecord.make(wire: old, recordID: SealedNote.id, encrypted: EncryptedFields(unopened: old))
+        record.encryptedValues["a"] = "almond"
+        let new = try setting.saved(record, over: old, now: 2_000)
+        #expect(try setting.fetched(new).snapshot.encrypted.values == ["a": .string("almond")], "b is cleared: nobody can open it")
+        #expect(try manifest(new).parts.admission?.stamp == 2_000)
+        #expect(throws: SecretFault.rolledBack) { try keys.open(old, asked: nil, kept: manifest(new).version) }
+    }
+
+    @Test func `a version is held against an answer that was asked for before a newer version was seen`() throws {
+        let versions = try [1_000, 2_000, 3_000].map { try setting.saved(SealedNote.note(), now: $0) }
+        var seen = SeenRecords()
+        seen.note(try manifest(versions[1]), of: versions[1], SealedNote.id)
+        let asked = seen.moment
+        for now in 3_000..<3_020 {
+            let newer = try setting.saved(SealedNote.note(), now: UInt64(now))
+            seen.note(try manifest(newer), of: newer, SealedNote.id)
+        }
+        let kept = try #require(seen.version(of: SealedNote.id, before: asked))
+        #expect(throws: SecretFault.rolledBack) { try keys.open(versions[0], asked: nil, kept: kept) }
+    }
+
+    @Test func `a clear of a value that is not there leaves no change behind`() throws {
+        let first = try setting.saved(SealedNote.note())
+        let record = try setting.fetched(first)
+        record.encryptedValues["none"] = nil
+        record.encryptedValues["a"] = "almond"
+        let save = ModifyPlan.Save(record, record.snapshot, policy: .ifServerRecordUnchanged)
+        let second = try setting.saved(record, over: first, now: 2_000)
+        record.adopt(second, sent: save.change, secrets: save.secrets, opened: try keys.open(second, asked: nil))
+        #expect(record.encryptedValues.changedKeys().isEmpty)
+    }
+
     @Test func `values under an older key are read, and a save seals under the newest`() async throws {
         let device = try KeyDevice(PretendCloud(), KeyStore(folder: nil))
         let old = try await device.toSave()
@@ -208,7 +244,8 @@ struct EncryptedRecordTests {
         let second = try new.saved(record, over: first)
         #expect(try manifest(second).parts.keyID == new.keys.newest.id)
         #expect(try new.fetched(second).snapshot.encrypted.values == ["a": .string("almond"), "b": .string("bread")])
-        #expect(throws: SecretFault.otherKey) { try keys.open(second, asked: nil) }
+        #expect(throws: SecretFault.otherKey) { try old.open(second, asked: nil) }
+        #expect(throws: SecretFault.otherScope) { try keys.open(second, asked: nil) }
     }
 
     // MARK: The app's record

@@ -101,9 +101,9 @@ struct EncryptedSaveTests {
         for (refusals, word) in [(1, "ok"), (2, "invalidArguments")] {
             record.encryptedValues["a"] = "almond \(refusals)"
             await cloud.refuseSealed((0..<refusals).map { _ in old })
-            let asked = await cloud.paths.filter { $0 == "keys/scopes/list" }.count
+            let asked = await cloud.paths.filter { $0 == "scopes/list" }.count
             #expect(try await results([record], in: database)[SealedNote.id]?.word == word)
-            #expect(await cloud.paths.filter { $0 == "keys/scopes/list" }.count == asked + 1)
+            #expect(await cloud.paths.filter { $0 == "scopes/list" }.count == asked + 1)
         }
     }
 

@@ -245,6 +245,7 @@ struct KeyExchangeTests {
         _ = try await device.toSave()
         let other = try KeyDevice(cloud, in: folder)
         try await other.replaceRecovery()
+        other.forget()
         let newest = try await other.toSave()
         device.forget()
         #expect(try await device.toSave().newest.proof == newest.newest.proof)
@@ -303,6 +304,18 @@ struct KeyExchangeTests {
         _ = try await KeyDevice(cloud, in: folder).toSave()
         await cloud.change { $0 = PretendKeys() }
         try await expectRefused("shows no log of keys", statements: 0)
+    }
+
+    @Test func `an account that the server made up does not end the recovery words of one that was just begun`() async throws {
+        let forger = PretendCloud()
+        _ = try await KeyDevice(forger, in: folder, "forger").toSave()
+        let forged = await forger.keys
+        let device = try KeyDevice(cloud, in: folder)
+        let (account, random) = (try #require(KeyDevice.account), device.line.timekeeper.keyRandom)
+        _ = try await device.line.keyStore.update(account) { kept throws(CKError) in try kept.toBegin(of: account.name, using: random) }
+        await cloud.change { $0 = forged }
+        #expect(try await device.refusal().code == .accountTemporarilyUnavailable)
+        #expect(try await device.kept().recovery?.count == RecoveryWords.secretLength)
     }
 
     @Test func `a log that ends before what was seen is refused`() async throws {

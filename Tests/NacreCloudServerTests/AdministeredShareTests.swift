@@ -13,6 +13,8 @@ struct AdministeredShareTests {
         let text = "DEFINE SCHEMA RECORD TYPE Users (roles LIST<INT64>); RECORD TYPE Note (title STRING QUERYABLE);"
         let body = #"{"container":"\#(TestServer.container)","text":"\#(text)","isDryRun":false}"#
         #expect(await scene.administrate("POST", "/admin/1/schema/import", body).status == 200)
+        let bob = #"{"email":"bob@example.com","newEmail":"bob@example.com"}"#
+        #expect(await scene.administrate("POST", "/admin/1/users/change-email", bob).status == 200, "the address is verified")
         _ = try await app(scene, as: "ada", "private/zones/modify", Body.zones("create", "Work"))
         _ = try await app(scene, as: "ada", "private/records/modify", Body.modify("create", Body.note("a"), Body.inWork))
         let leaf = Body.note("leaf") + #","parent":{"recordName":"a"}"#

@@ -183,7 +183,7 @@ extension AuthorisationTable {
 
     /// Routes without private data answer all callers.
     static let others = AuthorisationTable(
-        name: "others", listener: .public, roots: ["healthz", "readyz", "limits", "version", "openapi", "openapi.json", "errors", "share", ""],
+        name: "others", listener: .public, roots: ["healthz", "readyz", "limits", "version", "openapi", "openapi.json", "errors", "share", "ck", ""],
         columns: [("anybody", Credential.allCases)],
         text: """
             GET /healthz  -  200
@@ -195,6 +195,7 @@ extension AuthorisationTable {
             GET /share/:shortGUID  -  200
             GET /openapi  -  200
             GET /openapi.json  -  200
+            GET /ck/:version/:file  -  404
             """)
 
     /// The page needs a known app, and nothing more. Its form must come from the page itself: another one is refused

@@ -42,8 +42,8 @@ extension Conversation {
     ///   - record: returns the record in an item, and its ID in the app.
     ///   - progress: called with the fraction of a record's bytes.
     ///   - callBack: called with nil for an item that is no record.
-    /// - Throws: `operationCancelled`, or the error with which the keys of encrypted values could not be fetched, before
-    ///   anything is reported.
+    /// - Throws: `operationCancelled`, or the error with which the keys of encrypted values could not be fetched,
+    ///   before anything is reported.
     func withAssets<Item: Sendable>(
         _ items: [Item], asked: [String]?, since moment: Int, record: (Item) -> (record: Record, id: CKRecord.ID)?,
         progress: (@Sendable (CKRecord.ID, Double) -> Void)? = nil, callBack: (Item, Result<CKRecord, CKError>?) -> Void

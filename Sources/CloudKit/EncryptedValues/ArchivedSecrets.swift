@@ -28,8 +28,8 @@ struct ArchivedSecrets: Codable {
         listed = fields.listed.sorted()
     }
 
-    /// The values that the archive has and that this device opens. A value that was changed and does not open is a fault
-    /// of the next save: nothing is lost in silence.
+    /// The values that the archive has and that this device opens. A value that was changed and does not open is a
+    /// fault of the next save: nothing is lost in silence.
     func fields(of state: RecordState) -> EncryptedFields {
         var fields = EncryptedFields()
         fields.values = Self.opened(values, of: state, as: .values)

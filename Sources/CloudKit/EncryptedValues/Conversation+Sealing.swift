@@ -160,8 +160,8 @@ extension Conversation {
     }
 
     extension CKError {
-        /// Whether nothing of a batch can be sent, because the server was not reached. Any other error about keys is that
-        /// of the saves which need them.
+        /// Whether nothing of a batch can be sent, because the server was not reached. Any other error about keys is
+        /// that of the saves which need them.
         fileprivate var endsSealing: Bool {
             code.endsOperation && code != .accountTemporarilyUnavailable && code != .internalError
         }

@@ -39,8 +39,8 @@ struct EncryptedFields: Sendable {
         held[key]?.object ?? values[key]?.object(in: zone)
     }
 
-    /// Sets a value, or clears it with nil. A value that cannot be saved is read as it was set, and is a fault until the
-    /// key gets another value or nil.
+    /// Sets a value, or clears it with nil. A value that cannot be saved is read as it was set, and is a fault until
+    /// the key gets another value or nil.
     ///
     /// - Parameters:
     ///   - zone: the record's zone.

@@ -2,8 +2,8 @@
     import NacreCloudWire
     import NacreEncryptionForms
 
-    /// The versions of records that this process has seen, and the fields that it knows as encrypted. A server that shows
-    /// older versions, or one of the fields without encryption, is found out.
+    /// The versions of records that this process has seen, and the fields that it knows as encrypted. A server that
+    /// shows older versions, or one of the fields without encryption, is found out.
     struct SeenRecords: Sendable {
         /// The most versions, and the most fields, that are kept. Older ones are forgotten, some at a time.
         static let entriesMax = 10_000
@@ -44,7 +44,8 @@
             versions[recordID]?.last { $0.moment < moment }?.version
         }
 
-        /// Returns the moment at which a record was created whose versions were seen; nil if they were noted from a moment on.
+        /// Returns the moment at which a record was created whose versions were seen; nil if they were noted from a
+        /// moment on.
         func created(_ recordID: CKRecord.ID, before moment: Int) -> Timestamp? {
             versions[recordID]?.last { $0.moment < moment }?.created
         }

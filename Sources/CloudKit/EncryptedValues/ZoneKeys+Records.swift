@@ -3,7 +3,8 @@
     import NacreEncryption
     import NacreEncryptionForms
 
-    // This file alone seals and opens records. It is pure: keys, records and the clock come in, values and faults go out.
+    // This file alone seals and opens records. It is pure: keys, records and the clock come in, values and faults go
+    // out.
 
     /// The reason why a record's encrypted values are not taken, or cannot be sealed.
     enum SecretFault: Error, Equatable, Sendable {
@@ -84,15 +85,15 @@
             _ form: RecordManifest, of place: RecordPlace, values: [String: NacreEncryptionForms.SealedValue], parent: String,
             asked: Set<String>?, kept: RecordManifest.Version?
         ) throws(SecretFault) {
+            guard let key = key(form.parts.keyID) else { throw .otherKey }
+            let bound = manifest.parts.boundParent(of: place.name, parent)
+            let isWhole: Void? = try? key.check(form, of: place, values: values, files: [:], parent: bound, asked: asked)
+            if isWhole == nil { throw .changed }
             do {
                 try chain.check(form, of: place, kept: kept, writers: log)
             } catch {
                 throw error is RecordManifest.Rollback ? .rolledBack : .otherKey
             }
-            guard let key = key(form.parts.keyID) else { throw .otherKey }
-            let bound = manifest.parts.boundParent(of: place.name, parent)
-            let isWhole: Void? = try? key.check(form, of: place, values: values, files: [:], parent: bound, asked: asked)
-            if isWhole == nil { throw .changed }
         }
 
         // MARK: Sealing
@@ -140,8 +141,8 @@
                 keyID: newest.id.text, values: sealed.mapValues { $0.bytes }, lost: lost, manifest: form.bytes, base: base?.hash.bytes)
         }
 
-        /// Returns the manifest that a save builds on. It is checked again, because an archive may have brought it. One of
-        /// another scope cannot be: its hash alone counts, by which the server tells versions apart.
+        /// Returns the manifest that a save builds on. It is checked again, because an archive may have brought it. One
+        /// of another scope cannot be: its hash alone counts, by which the server tells versions apart.
         private func base(of secrets: SecretChange, _ place: RecordPlace) throws(SecretFault) -> RecordManifest? {
             guard let bytes = secrets.manifest else { return nil }
             guard let form = try? RecordManifest(bytes) else { throw .changed }

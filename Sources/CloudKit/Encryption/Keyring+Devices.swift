@@ -116,8 +116,8 @@
             return key
         }
 
-        /// Makes the request that ends the account's log, and names this device as the one that begins the next. A device
-        /// that is not enrolled makes new keys for that.
+        /// Makes the request that ends the account's log, and names this device as the one that begins the next. A
+        /// device that is not enrolled makes new keys for that.
         /// - Parameter secret: the secret of the recovery key, which signs on a device that is not enrolled.
         /// - Returns: nil if such a reset was made already.
         mutating func toReset(

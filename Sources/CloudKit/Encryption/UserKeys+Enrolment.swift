@@ -24,8 +24,8 @@
             private enum CodingKeys: CodingKey { case name }
         }
 
-        /// Shows the code to the user, and returns what the user typed: the code that the other device shows. nil: nothing
-        /// was typed.
+        /// Shows the code to the user, and returns what the user typed: the code that the other device shows. nil:
+        /// nothing was typed.
         package typealias Comparing = @Sendable (_ code: String) async throws -> String?
 
         // MARK: The new device
@@ -63,8 +63,8 @@
         /// Enrols this device with the recovery key.
         /// - Parameters:
         ///   - words: the 24 words.
-        ///   - fingerprint: the account's, as the user has noted it beside the words: 32 of its digits or more; nil: the
-        ///     server is trusted with it.
+        ///   - fingerprint: the account's, as the user has noted it beside the words: 32 of its digits or more; nil:
+        ///     the server is trusted with it.
         package func enrol(words: String, fingerprint: String?) async throws {
             let secret = try Self.secret(words)
             var random = random

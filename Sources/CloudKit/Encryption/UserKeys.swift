@@ -7,7 +7,7 @@
 
     /// The keys of the user's own account as the user looks after them. `nacre keys` prints what it returns.
     package struct UserKeys: Sendable {
-        /// What an account is to this device.
+        /// The account as this device meets it.
         package struct Status: Encodable, Sendable {
             package enum Keys: String, Encodable, Sendable {
                 /// The account has no keys.
@@ -145,8 +145,8 @@
             return try note(secret, own.log)
         }
 
-        /// Returns the recovery key that this device made with the account. `forgetRecoveryWords` follows, once the user
-        /// has seen it.
+        /// Returns the recovery key that this device made with the account. `forgetRecoveryWords` follows, once the
+        /// user has seen it.
         package func recoveryWords() async throws -> RecoveryNote {
             let own = try await own()
             guard let secret = try await line.keyStore.keys(of: exchange.account).recovery else {
@@ -227,7 +227,8 @@
 
         func forgetOpened() { line.openedKeys.withLock { $0 = OpenedKeys() } }
 
-        /// Makes the next keys of the zones that this device knows. A zone where that fails gets its key at the next save.
+        /// Makes the next keys of the zones that this device knows. A zone where that fails gets its key at the next
+        /// save.
         /// - Returns: the names of the zones that have theirs.
         private func renewZones() async -> [String] {
             var renewed: [String] = []

@@ -114,11 +114,11 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     /// Fields that only this user's devices can read: values are sealed before they leave the device.
     ///
-    /// They have all types but assets and references, in the user's own zones of the private database. Their keys are
-    /// not among those of the record. A field is plain or encrypted for ever: a key that is set in both ways fails the
-    /// save. On a device without keys records have no encrypted values, and saving one fails with an error that names
-    /// the remedy. An archive has them sealed for this device. Elsewhere it decodes without them, and one that was
-    /// changed and not saved then fails the next save.
+    /// The values have all types but assets and references, in the user's own zones of the private database. Their keys
+    /// are not among those of the record. A field is plain or encrypted for ever: a key that is set in both ways fails
+    /// the save. On a device without keys records have no encrypted values, and saving one fails with an error that
+    /// names the remedy. An archive has them sealed for this device. Elsewhere it decodes without them, and one that
+    /// was changed and not saved then fails the next save.
     open var encryptedValues: any CKRecordKeyValueSetting & Sendable { EncryptedValues(record: self) }
 
     // MARK: Hierarchy

@@ -37,7 +37,8 @@ struct ArchivedRecord: Codable {
     var fetchedFields: [String: ArchivedValue]
     var changed: [String]
     var faults: [String: ValueFault]
-    /// The encrypted values that were changed. Versions of the framework that do not read `secrets` refuse to save them.
+    /// The encrypted values that were changed. Versions of the framework that do not read `secrets` refuse to save
+    /// them.
     var encrypted: [String]
     /// The encrypted values; nil if there are none.
     var secrets: ArchivedSecrets?

@@ -3,7 +3,8 @@ import NacreCloudStorage
 import NacreCloudWire
 import NacreEncryptionForms
 
-/// The keys of the entries that an account's logs of keys and its enrolments consist of, in the user's private database.
+/// The keys of the entries that an account's logs of keys and its enrolments consist of, in the user's private
+/// database.
 enum KeyEntries {
     /// Returns the key of a statement, by its place among those of all logs.
     static func statement(at place: Int, in database: DatabaseID) -> EntryKey {

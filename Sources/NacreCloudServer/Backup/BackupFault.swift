@@ -49,7 +49,10 @@ package struct BackupFault: Error, Hashable, Sendable {
         case .full: "make room, or name a file on another disk"
         case .inUse: "stop what has it, or name another"
         case .readOnly: "see that this user may write there"
-        default: error.values["errno"] == String(ENOENT) ? "name a file in a folder that is there" : nil
+        default:
+            // A call of the system says its number as `code`, and SQLite that of its own calls as `errno`.
+            (error.values["call"] == nil ? error.values["errno"] : error.values["code"]) == String(ENOENT)
+                ? "name a file in a folder that is there" : nil
         }
     }
 }

@@ -28,8 +28,8 @@ extension Server {
         return HTTPServer(http, router: adminRouter(api, metrics), logger: configuration.logger)
     }
 
-    /// Returns the URL of the console, and tells the gate that of its own listener, which has started. A listener on all
-    /// addresses has that of this machine, because others are refused pages without HTTPS.
+    /// Returns the URL of the console, and tells the gate that of its own listener, which has started. A listener on
+    /// all addresses has that of this machine, because others are refused pages without HTTPS.
     func consoleURL(of listener: (host: String, port: Int)?, _ gate: ConsoleGate) -> String? {
         let own = listener.map { Self.urls(of: $0).local }
         gate.setListener(own)

@@ -1,6 +1,7 @@
 import NacreHTTPServer
 
-/// CloudKit JS, as `Scripts/cloudkit-js/make` makes it of the files of `Web/cloudkit`: the classic script and the module.
+/// CloudKit JS, as `Scripts/cloudkit-js/make` makes it of the files of `Web/cloudkit`: the classic script and the
+/// module.
 ///
 /// The files hold no secret, and pages of every origin get them.
 enum WebLibrary {

@@ -38,8 +38,8 @@ extension ScopeKey {
 }
 
 extension ScopeKey {
-    /// Makes the manifest of a record. Its writer signs it in each scope, which takes about 25 µs: a key is handed on to
-    /// participants who come later, and they must not be able to write what looks older than they are.
+    /// Makes the manifest of a record. Its writer signs it in each scope, which takes about 25 µs: a key is handed on
+    /// to participants who come later, and they must not be able to write what looks older than they are.
     /// - Parameter parts: Its parts, under this key and by this writer.
     package func manifest(_ parts: RecordManifest.Parts, of record: RecordPlace, by writer: DeviceKeys) throws(CryptoError) -> RecordManifest {
         try RecordManifest(parts: parts, code: code(of: parts, of: record)) { (bytes) throws(CryptoError) in try writer.keys.sign(bytes) }
@@ -75,8 +75,8 @@ extension ScopeKey {
 }
 
 extension DeviceKeys {
-    /// Returns the admission that the next manifest of a record has: a new one if this is a device of the owner, and the
-    /// record moves or moved before; otherwise that of the manifest which was read.
+    /// Returns the admission that the next manifest of a record has: a new one if this is a device of the owner, and
+    /// the record moves or moved before; otherwise that of the manifest which was read.
     /// - Parameters:
     ///   - scope: The scope that the record is sealed for.
     ///   - number: The number of the scope's newest manifest.

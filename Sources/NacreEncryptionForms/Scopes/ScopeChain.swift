@@ -64,7 +64,8 @@ extension ScopeManifest {
         for version in new.oldest...new.version where version <= old.version {
             guard new.keyProof(of: version) == old.keyProof(of: version) else { throw .otherKey(version: version) }
         }
-        // Users who left must not have the next key, and writers who may write no more can sign under the old one alone.
+        // Users who left must not have the next key, and writers who may write no more can sign under the old one
+        // alone.
         guard !new.takesAway(from: old) || new.version > old.version else { throw .notRotated(number: new.number) }
     }
 

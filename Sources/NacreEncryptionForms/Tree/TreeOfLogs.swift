@@ -12,8 +12,8 @@ package enum TreeOfLogs {
     }
 }
 
-/// What a server needs of the tree for the next statement and for the head. It keeps each node of the tree under the
-/// node's name.
+/// The part of the tree that a server needs for the next statement and for the head. It keeps each node of the tree
+/// under the node's name.
 package struct TreeEdge: Hashable, Sendable {
     private var edge: MerkleEdge
 

@@ -59,7 +59,7 @@ package struct RecordManifest: SignedForm {
         package let parent: String
         package let fields: [Field]
         package let files: [Files]
-        /// What `DeviceKeys.admission` returns; nil for a record that was never moved.
+        /// The admission that `DeviceKeys.admission` returns; nil for a record that was never moved.
         package let admission: Admission?
 
         /// Sorts the lists. Returns nil if a name is empty, too long or there twice, a list too long or of no files, or

@@ -41,8 +41,8 @@ extension Scenario {
             list(.device("bob")).lacks(Base64.encode(commitment), Base64.encode(answer), Base64.encode(opening))
                 .gives(200, ["conversations": .count(0)]),
             post(answer, .device("bob")).lacks(Base64.encode(commitment)).gives(404),
-            .post("public/keys/enrolment/list", .device("ada")).gives(400),
-            .post("shared/keys/enrolment/list", .device("ada")).gives(400),
+            .post("public/keys/enrolment/list", .device("ada")).detailed.gives(400),
+            .post("shared/keys/enrolment/list", .device("ada")).detailed.gives(400),
             .later(599), list().gives(200, ["conversations": .count(1)]), .later(2), list().gives(200, ["conversations": .count(0)])),
         Scenario(
             "a message of no form of an enrolment is refused",
