@@ -45,8 +45,8 @@ extension AdminAPI {
     /// `POST /admin/1/shares/create`: as the owner, in development alone.
     @Sendable private func createShare(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewShare.self, of: request)
+        guard try Self.environment(asked.environment) == .development else { throw ServerError.actsInDevelopment }
         let (owner, environment) = try await owner(asked.user, of: asked.container, environment: asked.environment)
-        guard environment == .development else { throw ServerError.actsInDevelopment }
         let zone = ZoneID(zoneName: asked.zone)
         let change = RecordsModifyRequest(operations: [RecordOperation(.create, try asked.change)], zoneID: zone)
         let target = DatabaseTarget(container: asked.container, environment: environment, scope: .private)
