@@ -15,7 +15,8 @@ import Testing
         0: [
             "GET /", "GET /healthz", "GET /readyz", "GET /limits", "GET /version", "GET /errors", "GET /openapi", "GET /openapi.json", "GET /sign-in",
             "GET /ck/:version/:file", "POST /sign-in", "GET /forgotten-password", "POST /forgotten-password", "GET /new-password",
-            "POST /new-password", "GET /verify-address", "POST /verify-address", "POST /assets/1/upload/:token", "PATCH /assets/1/upload/:token", "HEAD /assets/1/upload/:token",
+            "POST /new-password", "GET /verify-address", "POST /verify-address", "POST /assets/1/upload/:token", "PATCH /assets/1/upload/:token",
+            "HEAD /assets/1/upload/:token",
             "GET /assets/1/download/:token/:name", "GET /push/1/aps", "POST /account/1/sign-out",
             // These need a user.
             "POST …/records/modify", "POST …/records/changes", "POST …/records/resolve", "POST …/records/accept", "POST …/records/request-access",
