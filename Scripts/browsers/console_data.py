@@ -123,11 +123,12 @@ def picture():
 
 
 def manifest(field, sealed):
-    """Returns the manifest of a record with one encrypted field, without a code: the server does not check it. See docs/encryption.md."""
-    key, stamp, writer = bytes(16) + (1).to_bytes(4, "big"), (1).to_bytes(8, "big"), bytes(16)
+    """Returns the manifest of a record with one encrypted field, without a code and a signature: the server does not check it. See docs/encryption.md."""
+    key, number, stamp, writer = bytes(16) + (1).to_bytes(4, "big"), bytes(8), (1).to_bytes(8, "big"), bytes(16)
     parent, count, name = bytes(2), (1).to_bytes(2, "big"), len(field).to_bytes(2, "big") + field.encode()
-    files, code, signature = bytes(2), bytes(32), bytes(2)
-    return b"\1\2" + key + stamp + writer + parent + count + name + hashlib.sha256(sealed).digest() + files + code + signature
+    files, admission, code, signature = bytes(2), bytes(2), bytes(32), bytes(64)
+    value = hashlib.sha256(sealed).digest()
+    return b"\1\2" + key + number + stamp + writer + parent + count + name + value + files + admission + code + signature
 
 
 def note(number, pick, isPrivate):

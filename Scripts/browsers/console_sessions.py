@@ -13,7 +13,7 @@ from console_data import CONTAINER
 # What a script says of a member that is not there: no words for a person.
 RAW = re.compile(r"undefined|\bNaN\b|\bnull\b|Cannot read|is not (a function|iterable|an object)|\[object")
 # Pages that a viewer sees. The others are of endpoints that the role may not ask.
-SEEN_BY_VIEWERS = ["Home", "Types and indexes", "Schema file", "Telemetry", "Requests", "Push", "Container settings", "Status", "Alerts", "Backups", "Faults"]
+SEEN_BY_VIEWERS = ["Home", "Types and indexes", "Schema file", "Telemetry", "Requests", "Push", "Container settings", "Status", "Limits", "Alerts", "Backups", "Faults"]
 # What a page of the console sends, as the page itself would.
 SEND = """async ([method, path, body]) => {
     const headers = { "X-Nacre-Console": JSON.parse(localStorage.getItem("nacre.key")), "Content-Type": "application/json" };
