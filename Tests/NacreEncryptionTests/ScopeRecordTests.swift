@@ -241,7 +241,7 @@ struct ScopeRecordTests {
         for kept in [first, moved, edited] {
             try sample.zone.chain().check(back, of: record, kept: kept.version, writers: sample.ada.log)
         }
-        // What was said for the first stay in the share does not bring the record back.
+        // The admission of the first stay in the share does not bring the record back.
         let again = try sample.inShare(by: sample.grace.first, stamp: 11, moved.parts.admission)
         #expect(throws: ScopeFault.mayNotMove(device: grace.id)) { try sample.check(again, kept: back, writers: sample.grace) }
         // The owner's next save says it anew, under the newest key.

@@ -111,7 +111,7 @@ struct Vectors {
         note("files", "chunk", chunk.bytes)
         note("files", "root", FileChunks.root(of: [chunk.hash]).bytes)
         let stamp: UInt64 = 1_700_000_000_002
-        // What a device of the owner says of a record that was in another scope.
+        // The admission of a record that was in another scope, by a device of the owner.
         let elsewhere = try key.manifest(
             parts(of: #require(otherScope), sealed: [:], root: nil, stamp: stamp - 1, by: device), of: record, by: device)
         let admission = try device.admission(of: record, to: key.id.scope, number: 1, stamp: stamp, after: elsewhere, isOwner: true)

@@ -22,7 +22,7 @@ import Testing
         let (newCodes, newCode) = AsyncStream.makeStream(of: String.self)
         let (oldCodes, oldCode) = AsyncStream.makeStream(of: String.self)
         async let joined: Result<Void, any Error> = outcome {
-            // What the other side waits for comes now or never.
+            // The other side waits for these no longer, also if this one failed.
             defer {
                 name.finish()
                 newCode.finish()
