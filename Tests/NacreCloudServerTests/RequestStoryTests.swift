@@ -47,14 +47,14 @@ struct RequestStoryTests {
             words: ["Did not find record type: Nothing"]),
         Outcome(
             name: "a new record that is there", path: "private/records/modify", body: saved, code: .conflict,
-            words: ["but 1 of its 1 items were refused"]),
+            words: ["but its one item was refused with"]),
         Outcome(
             name: "a change of another version", path: "private/records/modify",
             body: Body.modify("update", Body.note("there", "Two", #""recordChangeTag":"another""#)), code: .conflict,
-            words: ["but 1 of its 1 items were refused"]),
+            words: ["but its one item was refused with"]),
         Outcome(
             name: "an absent record", path: "private/records/modify",
-            body: Body.modify("update", Body.note("gone", "One", #""recordChangeTag":"1""#)), code: .notFound, words: ["items were refused"]),
+            body: Body.modify("update", Body.note("gone", "One", #""recordChangeTag":"1""#)), code: .notFound, words: ["item was refused"]),
         Outcome(
             name: "an atomic batch, by the item that failed by itself", path: "private/records/modify",
             body: Body.modify([("create", Body.note("fresh")), ("create", Body.note("there"))], Body.inWork), code: .conflict,
@@ -103,7 +103,7 @@ struct RequestStoryTests {
     private static let hindered = [
         Outcome(
             name: "a full database", path: "private/records/modify",
-            body: Body.modify("create", Body.note("large", String(repeating: "x", count: 4000))), code: .quotaExceeded, words: ["items were refused"],
+            body: Body.modify("create", Body.note("large", String(repeating: "x", count: 4000))), code: .quotaExceeded, words: ["item was refused"],
             prepare: { await $0.change("quotas", #""environment":"development","userBytes":3000"#) },
             restore: { await $0.change("quotas", #""environment":"development","resetsUserBytes":true"#) }),
         Outcome(

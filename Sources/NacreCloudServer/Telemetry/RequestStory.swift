@@ -40,9 +40,10 @@ package enum RequestStory {
         let bytes = "\(line.bytesIn) bytes came and \(line.bytesOut) went."
         guard line.status < 400 else { return "It was refused as a whole with status \(line.status)\(line.code.map { ", \($0)" } ?? ""). \(bytes)" }
         guard line.refused == 0 else {
-            let all = max(line.answered, line.refused)
-            return "It was answered with status \(line.status), but \(line.refused) of its \(all) items were refused, "
-                + "the first with \(line.code ?? "an error"). \(bytes)"
+            let code = line.code ?? "an error"
+            let start = "It was answered with status \(line.status), but "
+            if line.answered <= 1 { return start + "its one item was refused with \(code). \(bytes)" }
+            return start + "\(line.refused) of its \(max(line.answered, line.refused)) items were refused, the first with \(code). \(bytes)"
         }
         return "It was answered with status \(line.status); it named \(line.asked) items, and the answer has \(line.answered). \(bytes)"
     }
