@@ -24,7 +24,7 @@ struct WebLibraryTests {
         }
         let version = String(Hex.encode(SHA256.digest(Array(digests.joined().utf8))).prefix(16))
         #expect(WebLibrary.buildVersion == version, "Web/cloudkit/src has changed: run Scripts/cloudkit-js/make")
-        #expect(WebLibrary.files.keys.sorted() == ["cloudkit.js", "cloudkit.mjs"])
+        #expect(WebLibrary.files.keys.sorted() == ["cloudkit-worker.js", "cloudkit.js", "cloudkit.mjs"])
         for (name, file) in WebLibrary.files {
             let content = try #require(Compression.gunzip(file.gzip, length: file.length), "\(name)")
             #expect(String(decoding: content, as: UTF8.self).contains(version), "\(name)")
@@ -46,6 +46,13 @@ struct WebLibraryTests {
         #expect(plain.header("Cache-Control") == "public, max-age=600" && plain.header("Vary") == "Accept-Encoding")
         let zipped = try await get(path, ["Accept-Encoding": "gzip"])
         #expect(zipped.body == file.gzip && zipped.header("Content-Encoding") == "gzip")
+    }
+
+    @Test func `a page of the server's own origin may register the service worker for all its pages`() async throws {
+        let worker = try await get("/ck/2/cloudkit-worker.js")
+        #expect(worker.status == 200 && worker.header("Service-Worker-Allowed") == "/")
+        #expect(worker.header("Content-Type") == "text/javascript; charset=utf-8")
+        #expect(try await get("/ck/2/cloudkit.js").header("Service-Worker-Allowed") == nil)
     }
 
     @Test func `the address of a build is kept for a year, and that of another build leads nowhere`() async throws {

@@ -212,6 +212,10 @@ export interface Reading extends InZone {
     /** Numbers of answers as texts: those beyond 2^53 are exact then. */
     numbersAsStrings?: boolean;
 }
+export interface WebPushOptions extends Cancelling {
+    /** The URL of the page's service worker, or its registration. Without it: /cloudkit-worker.js. */
+    serviceWorker?: string | URL | ServiceWorkerRegistration;
+}
 export interface UploadProgress { recordName: string; fieldName: string; file: Blob; /** Bytes. */ loaded: number; /** Bytes. */ total: number }
 export interface Saving extends Reading {
     /** true: all of the request's changes are made or none; in custom zones. */
@@ -270,6 +274,8 @@ export class Container {
     unregisterForNotifications(): void;
     addNotificationListener(listener: (notification: Notification | QueryNotification | RecordZoneNotification) => void): void;
     removeNotificationListener(listener: (notification: any) => void): void;
+    registerForWebPush(options?: WebPushOptions): Promise<this>;
+    unregisterForWebPush(options?: Cancelling): Promise<void>;
 }
 
 export class Database {

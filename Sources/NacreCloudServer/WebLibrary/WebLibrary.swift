@@ -1,7 +1,7 @@
 import NacreHTTPServer
 
-/// CloudKit JS, as `Scripts/cloudkit-js/make` makes it of the files of `Web/cloudkit`: the classic script and the
-/// module.
+/// CloudKit JS, as `Scripts/cloudkit-js/make` makes it of the files of `Web/cloudkit`: the classic script, the module and
+/// the service worker of Web Push.
 ///
 /// The files hold no secret, and pages of every origin get them.
 enum WebLibrary {
@@ -10,14 +10,19 @@ enum WebLibrary {
     /// The versions of Apple's library whose addresses the files have.
     private static let versions: Set = ["1", "2"]
 
+    private static let workerName = "cloudkit-worker.js"
+
     static let files = ConsoleFile.packed(embedded)
 
     static func addRoute(to router: inout Router) {
         router.get(path) { request, parameters in
             let version = try parameters.require("version")
-            guard versions.contains(version) || version == buildVersion, let file = files[try parameters.require("file")],
-                let response = ConsoleFile.response(
-                    file, type: "text/javascript; charset=utf-8", headers: headers(isBuild: version == buildVersion), to: request)
+            let name = try parameters.require("file")
+            var headers = headers(isBuild: version == buildVersion)
+            // Without it, the worker would be good for pages below its own folder alone.
+            if name == workerName { headers["Service-Worker-Allowed"] = "/" }
+            guard versions.contains(version) || version == buildVersion, let file = files[name],
+                let response = ConsoleFile.response(file, type: "text/javascript; charset=utf-8", headers: headers, to: request)
             else { throw HTTPError(.notFound, "CloudKit JS has no such file.") }
             return response
         }

@@ -3,18 +3,20 @@
 import { DatabaseScope } from "./constants.js";
 import { Database } from "./database.js";
 import { invalid } from "./error.js";
-import { Courier } from "./notifications.js";
+import { Listening } from "./notifications.js";
 import { RecordInfosResponse, UserIdentitiesResponse } from "./responses.js";
 import { SignIn } from "./signin.js";
 import { optionsOf } from "./transport.js";
 import { list, shortGUIDOf } from "./values.js";
+import { WebPush } from "./webpush.js";
 
 /** @typedef {import("../cloudkit").UserIdentity} UserIdentity */
 
 export class Container {
     #transport;
     #signIn;
-    #courier;
+    #listening;
+    #webPush;
 
     /** @param {import("./transport.js").Transport} transport */
     constructor(transport) {
@@ -27,10 +29,19 @@ export class Container {
         this.publicCloudDatabase = new Database(transport, "PUBLIC");
         this.privateCloudDatabase = new Database(transport, "PRIVATE");
         this.sharedCloudDatabase = new Database(transport, "SHARED");
-        this.#courier = new Courier(transport, this.apnsEnvironment);
-        transport.session.onReplace = () => this.#courier.unregister();
-        transport.session.onEnd = () => {
-            this.#courier.unregister();
+        this.#listening = new Listening(transport, this.apnsEnvironment);
+        this.#webPush = new WebPush(transport, this.#listening, (options) => this.#caller(options));
+        const { session } = transport;
+        session.onForget = (notes) => {
+            this.#listening.end(notes);
+            this.#webPush.end(notes);
+        };
+        session.onReplace = () => {
+            this.#listening.unregister();
+            this.#webPush.stop();
+        };
+        session.onEnd = () => {
+            session.onReplace();
             this.#signIn.refresh();
         };
     }
@@ -188,7 +199,7 @@ export class Container {
     // Notifications
 
     get isRegisteredForNotifications() {
-        return this.#courier.isRegistered;
+        return this.#listening.isRegistered;
     }
 
     /**
@@ -197,24 +208,42 @@ export class Container {
      */
     registerForNotifications() {
         return this.#promise(undefined, async () => {
-            await this.#courier.register();
+            await this.#listening.register();
             return this;
         });
     }
 
     unregisterForNotifications() {
-        this.#courier.unregister();
+        this.#listening.unregister();
     }
 
     /** @param {any} listener called with each notification */
     addNotificationListener(listener) {
         if (typeof listener !== "function") throw invalid("a listener is a function");
-        this.#courier.add(listener);
+        this.#listening.add(listener);
     }
 
     /** @param {any} listener */
     removeNotificationListener(listener) {
-        this.#courier.remove(listener);
+        this.#listening.remove(listener);
+    }
+
+    /**
+     * Has the browser show the notifications of the user's subscriptions, also while no page is open. Asks the user for it:
+     * call it from a click.
+     * @param {any} [options]
+     * @returns {Promise<this>}
+     */
+    registerForWebPush(options) {
+        return this.#promise(options, async (given) => {
+            await this.#webPush.register(given);
+            return this;
+        });
+    }
+
+    /** @param {any} [options] */
+    unregisterForWebPush(options) {
+        return this.#promise(options, (given) => this.#webPush.unregister(given));
     }
 
     // Requests

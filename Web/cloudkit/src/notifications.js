@@ -1,10 +1,10 @@
-/** Notifications of a user's subscriptions, as the server's web courier brings them. */
+/** Notifications of a user's subscriptions, and those who are told of them. */
 
-import { CKError } from "./error.js";
+import { Registration, tellEnd } from "./registration.js";
 import { uuid } from "./values.js";
 
-/** Milliseconds before the next try after failures in a row. */
-const pauses = [1000, 2000, 5000, 15_000, 60_000];
+/** How many of the notifications that were told are remembered: one of them that comes again is not told again. */
+const remembered = 500;
 
 /** Reasons in the order of the payload's numbers, which begin with 1. */
 const reasons = ["CREATED", "UPDATED", "DELETED"].map((event) => `QUERY_NOTIFICATION_REASON_RECORD_${event}`);
@@ -47,22 +47,26 @@ export class QueryNotification extends Notification {
 
 export class RecordZoneNotification extends Notification {}
 
-/** @param {any} payload */
+/**
+ * @param {any} payload
+ * @returns {Notification}
+ */
 function notificationOf(payload) {
     const { ck } = payload;
     const Kind = ck?.qry ? QueryNotification : ck?.fet ? RecordZoneNotification : Notification;
     return new Kind(payload);
 }
 
-export class Courier {
+/** The listeners of a container. */
+export class Listening {
     #transport;
     #apnsEnvironment;
     /** @type {Set<(notification: Notification) => void>} */
     #listeners = new Set();
-    /** @type {AbortController | undefined} of the polling */
-    #polling;
-    /** The device: one for each container of a tab. */
-    #clientId = uuid();
+    /** @type {Registration | undefined} */
+    #registration;
+    /** @type {Set<string>} names of notifications that were told, the oldest first */
+    #told = new Set();
 
     /**
      * @param {import("./transport.js").Transport} transport
@@ -74,7 +78,14 @@ export class Courier {
     }
 
     get isRegistered() {
-        return this.#polling !== undefined;
+        return this.#registration !== undefined;
+    }
+
+    /** The name of the device at the server: one for the tabs of a session, or for this page. */
+    get device() {
+        const { session } = this.#transport;
+        if (!session.notes.device) session.note({ device: uuid() });
+        return /** @type {string} */ (session.notes.device);
     }
 
     /** @param {(notification: Notification) => void} listener */
@@ -88,80 +99,48 @@ export class Courier {
     }
 
     /** Registers the device, and asks for its notifications from then on. */
-    async register() {
-        if (this.#polling) return;
-        const polling = new AbortController();
-        this.#polling = polling;
-        try {
-            const url = await this.#address(polling.signal);
-            this.#poll(url, polling);
-        } catch (error) {
-            this.unregister(polling);
-            throw error;
-        }
+    register() {
+        if (this.#registration) return this.#registration.ready;
+        const { device } = this;
+        /** @type {Registration} */
+        const registration = new Registration(this.#transport, this.#apnsEnvironment, device, {
+            // A tab of another user's session hears nothing more.
+            tell: (payload) => { if (this.#transport.session.notes.device === device) this.tell(payload); else this.unregister(registration); },
+            end: (error) => this.unregister(registration, error),
+        });
+        this.#registration = registration;
+        return registration.ready;
     }
 
     /**
      * Stops asking.
-     * @param {AbortController | undefined} [polling]
+     * @param {Registration | undefined} [registration]
+     * @param {unknown} [error] what it failed for
      */
-    unregister(polling = this.#polling) {
-        polling?.abort();
-        if (polling === this.#polling) this.#polling = undefined;
+    unregister(registration = this.#registration, error) {
+        registration?.end(error);
+        if (registration === this.#registration) this.#registration = undefined;
     }
 
     /**
-     * @param {AbortSignal} signal
-     * @returns {Promise<string>} where the notifications of the device are asked for
+     * Tells the tabs of a session that this page has ended it.
+     * @param {import("./session.js").Notes} notes
      */
-    async #address(signal) {
-        const device = { apnsEnvironment: this.#apnsEnvironment, clientId: this.#clientId };
-        const { apnsToken, webcourierURL } = await this.#transport.askDevice("tokens/create", device, { signal });
-        await this.#transport.askDevice("tokens/register", { ...device, apnsToken }, { signal });
-        return webcourierURL;
+    end({ device }) {
+        if (device && this.#transport.session.isShared) tellEnd(device);
     }
 
     /**
-     * Asks again and again. An address that is not good any more has a successor as long as the user is signed in.
-     * @param {string} url
-     * @param {AbortController} polling
+     * Tells the listeners of a notification, once.
+     * @param {any} payload
      */
-    async #poll(url, polling) {
-        const { services } = this.#transport;
-        const { signal } = polling;
-        const pause = (/** @type {number} */ failures) => services.pause(pauses[Math.min(failures, pauses.length) - 1], signal);
-        for (let failures = 0; !signal.aborted;) {
-            try {
-                const start = services.now();
-                const answer = await this.#transport.send(url, { method: "GET", signal });
-                if ([401, 404, 421].includes(answer.status)) {
-                    if (failures > 0) await pause(failures);
-                    failures += 1;
-                    url = await this.#address(signal);
-                    continue;
-                }
-                if (!answer.ok) await this.#transport.read(answer, signal);
-                const text = await this.#transport.text(answer, signal);
-                if (text !== "") this.#tell(JSON.parse(text));
-                // The server waits before it answers that there is nothing; one that does not is not asked in a loop.
-                else if (services.now() - start < pauses[0]) await pause(1);
-                failures = 0;
-            } catch (error) {
-                if (signal.aborted) return;
-                if (["AUTHENTICATION_REQUIRED", "AUTHENTICATION_FAILED"].includes(/** @type {any} */ (error).ckErrorCode)) {
-                    this.unregister(polling);
-                    return;
-                }
-                services.log("warn", `Notifications: ${error instanceof CKError ? error : /** @type {any} */ (error)?.name}`);
-                failures += 1;
-                await pause(failures);
-            }
-        }
-    }
-
-    /** @param {any} payload */
-    #tell(payload) {
+    tell(payload) {
         const notification = notificationOf(payload);
+        const { notificationID, subscriptionID } = notification;
+        const name = `${notificationID} ${subscriptionID}`;
+        if (notificationID !== undefined && this.#told.has(name)) return;
+        this.#told.add(name);
+        if (this.#told.size > remembered) this.#told.delete(/** @type {string} */ (this.#told.values().next().value));
         for (const listener of [...this.#listeners]) {
             try {
                 listener(notification);

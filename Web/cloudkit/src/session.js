@@ -5,6 +5,12 @@ import { localError } from "./error.js";
 /** @typedef {{ getToken(id: string): unknown, putToken(id: string, token: string | null): unknown }} TokenStore */
 
 /**
+ * What is kept beside a token, and goes with it. `device` is the device's name at the server, `heard` the number of the
+ * last event that it was told, `worker` the scope of the service worker that has its pushes.
+ * @typedef {{ device?: string, heard?: number, worker?: string }} Notes
+ */
+
+/**
  * A token that lives as long as the page or program.
  * @returns {TokenStore}
  */
@@ -15,24 +21,29 @@ function memoryStore() {
 }
 
 /**
- * A token in the browser's storage: of this tab, or with `persist` of all tabs and later visits.
+ * The browser's storage: of this tab, or with `persist` of all tabs and later visits.
  * @param {boolean} persist
- * @returns {TokenStore | undefined} nothing where the browser has no storage for this page
+ * @returns {Storage | undefined} nothing where the browser has no storage for this page
  */
-function browserStore(persist) {
+function browserStorage(persist) {
     if (typeof globalThis.document === "undefined") return undefined;
     try {
         // A browser that keeps nothing for the page throws here.
-        const storage = persist ? globalThis.localStorage : globalThis.sessionStorage;
-        if (!storage) return undefined;
-        return {
-            getToken: (id) => storage.getItem(storageKey(id)),
-            putToken: (id, token) => { if (token) storage.setItem(storageKey(id), token); else storage.removeItem(storageKey(id)); },
-        };
+        return (persist ? globalThis.localStorage : globalThis.sessionStorage) ?? undefined;
     } catch {
         return undefined;
     }
 }
+
+/**
+ * A token in the browser's storage.
+ * @param {Storage} storage
+ * @returns {TokenStore}
+ */
+const browserStore = (storage) => ({
+    getToken: (id) => storage.getItem(storageKey(id)),
+    putToken: (id, token) => { if (token) storage.setItem(storageKey(id), token); else storage.removeItem(storageKey(id)); },
+});
 
 /**
  * The name of a token in the browser's storage.
@@ -91,6 +102,12 @@ export class Session {
     onEnd = () => {};
     /** Called before another session takes the place of one, and when another tab has ended it. */
     onReplace = () => {};
+    /** @type {(notes: Notes) => void} called with what stood beside a token that this page gives up */
+    onForget = () => {};
+    /** @type {Storage | undefined} the storage of the notes; without it they are this page's */
+    #storage;
+    /** @type {Notes} */
+    #notes = {};
 
     /**
      * @param {import("../cloudkit").ContainerConfig} container
@@ -99,7 +116,49 @@ export class Session {
     constructor({ containerIdentifier, environment, apiTokenAuth }, authTokenStore) {
         // An app's own store knows containers alone; a browser's storage may hold tokens for both environments of one.
         this.#id = authTokenStore ? containerIdentifier : `${containerIdentifier}.${environment}`;
-        this.#store = authTokenStore ?? browserStore(apiTokenAuth?.persist ?? false) ?? memoryStore();
+        const storage = authTokenStore ? undefined : browserStorage(apiTokenAuth?.persist ?? false);
+        this.#store = authTokenStore ?? (storage ? browserStore(storage) : memoryStore());
+        if (typeof globalThis.BroadcastChannel === "function" && globalThis.navigator?.locks) this.#storage = storage;
+    }
+
+    /** Whether other tabs may have the session too, and can hear of each other. */
+    get isShared() {
+        return this.#storage !== undefined;
+    }
+
+    get #notesKey() {
+        return `cloudkit.device.${this.#id}`;
+    }
+
+    /** @returns {Notes} */
+    get notes() {
+        try {
+            return this.#storage ? JSON.parse(this.#storage.getItem(this.#notesKey) ?? "{}") : this.#notes;
+        } catch {
+            return {};
+        }
+    }
+
+    /**
+     * Adds to the notes.
+     * @param {Notes} more
+     */
+    note(more) {
+        this.#notes = { ...this.notes, ...more };
+        try {
+            this.#storage?.setItem(this.#notesKey, JSON.stringify(this.#notes));
+        } catch {
+            // A full storage leaves this page to itself.
+            this.#storage = undefined;
+        }
+    }
+
+    /** Forgets what stood beside a token that was given up. */
+    #forget() {
+        const { notes } = this;
+        this.#notes = {};
+        this.#storage?.removeItem(this.#notesKey);
+        this.onForget(notes);
     }
 
     /** The name of the token in the browser's storage. */
@@ -146,6 +205,7 @@ export class Session {
             const before = await this.#kept();
             if (before !== null && before !== token) {
                 await this.#keep(null);
+                this.#forget();
                 this.onReplace();
             }
             await this.#keep(token);
@@ -173,6 +233,7 @@ export class Session {
             const token = await this.#kept();
             if (token === null || (sent !== undefined && token !== sent)) return;
             await this.#store.putToken(this.#id, null);
+            this.#forget();
             this.signOuts.resolve(undefined);
             this.onEnd();
         });

@@ -92,12 +92,24 @@ export class Transport {
     /**
      * Asks an endpoint of devices.
      * @param {string} endpoint such as tokens/create
-     * @param {object} body
+     * @param {object | undefined} body without it the request is a GET
      * @param {Cancelling} options
      * @returns {Promise<any>} the answer's object
      */
     askDevice(endpoint, body, options) {
         return this.#askPath(`/device/1/${this.#place}/${endpoint}`, body, options);
+    }
+
+    /**
+     * Opens the event stream of a device.
+     * @param {string} clientId the device's name
+     * @param {Cancelling} options the signal ends the stream too
+     * @returns {Promise<Response>} the answer, whose body is the stream
+     */
+    async openStream(clientId, { signal }) {
+        const { answer, token } = await this.#sendAsUser(`/device/1/${this.#place}/notifications`, undefined, { signal }, { clientId });
+        if (!answer.ok) await this.#object(answer, signal, token);
+        return answer;
     }
 
     get #place() {
@@ -110,17 +122,29 @@ export class Transport {
      * @param {Cancelling} options
      */
     async #askPath(path, body, { signal }) {
+        const { answer, token } = await this.#sendAsUser(path, body, { signal });
+        return this.#object(answer, signal, token);
+    }
+
+    /**
+     * Sends a request with the user's token or the key's signature, and takes the newer token of its answer.
+     * @param {string} path
+     * @param {object | undefined} body
+     * @param {Cancelling} options
+     * @param {Record<string, string>} [query]
+     */
+    async #sendAsUser(path, body, { signal }, query) {
         const text = body === undefined ? undefined : JSON.stringify(body);
         // Text needs no preflight from another origin.
         /** @type {Record<string, string>} */
         const headers = text === undefined ? {} : { "Content-Type": "text/plain; charset=UTF-8" };
         const token = this.#signer ? null : await this.session.token();
-        const answer = await this.send(`${path}${this.#query(token)}`, {
+        const answer = await this.send(`${path}${this.#query(token, query)}`, {
             method: text === undefined ? "GET" : "POST", body: text, signal,
             headers: { ...headers, ...await this.#signer?.headers(path, text ?? "") },
         });
         if (token) await this.#takeToken(answer, token);
-        return this.#object(answer, signal, token);
+        return { answer, token };
     }
 
     /**
@@ -179,11 +203,14 @@ export class Transport {
         }
     }
 
-    /** @param {string | null} token */
-    #query(token) {
+    /**
+     * @param {string | null} token
+     * @param {Record<string, string>} [more]
+     */
+    #query(token, more = {}) {
         const apiToken = this.config.apiTokenAuth?.apiToken;
-        if (apiToken === undefined) return "";
-        return `?ckAPIToken=${encodeURIComponent(apiToken)}${token ? `&ckWebAuthToken=${encodeURIComponent(token)}` : ""}`;
+        const values = Object.entries({ ...apiToken && { ckAPIToken: apiToken }, ...apiToken && token && { ckWebAuthToken: token }, ...more });
+        return values.map(([name, value], place) => `${place === 0 ? "?" : "&"}${name}=${encodeURIComponent(value)}`).join("");
     }
 
     /**
