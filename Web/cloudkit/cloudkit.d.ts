@@ -274,6 +274,7 @@ export class Container {
     unregisterForNotifications(): void;
     addNotificationListener(listener: (notification: Notification | QueryNotification | RecordZoneNotification) => void): void;
     removeNotificationListener(listener: (notification: any) => void): void;
+    /** Has the browser show notifications, also while no page is open. Asks the user: call it from a click. */
     registerForWebPush(options?: WebPushOptions): Promise<this>;
     unregisterForWebPush(options?: Cancelling): Promise<void>;
 }

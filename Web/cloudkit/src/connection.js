@@ -1,10 +1,10 @@
-/** The connection that brings a device's notifications: the event stream, or the web courier where no stream comes through. */
+/** The connection that brings a device's notifications: the event stream, or the web courier in its place. */
 
 import { CKError, localError } from "./error.js";
 
-/** Milliseconds at most before the next try after failures in a row. Half of them are at random, so that not all clients come at once. */
+/** Milliseconds at most before the next try after failures in a row. Half are at random: not all come at once then. */
 const pauses = [1000, 2000, 5000, 15_000, 60_000];
-/** Milliseconds until the first bytes of a stream. One that takes longer is held up on its way: the courier takes its place. */
+/** Milliseconds until the first bytes of a stream. One that takes longer is held up, and gives way to the courier. */
 const openingMilliseconds = 10_000;
 /** Milliseconds that the courier is in the place of the stream. */
 const courierMilliseconds = 1_800_000;

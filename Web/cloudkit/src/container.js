@@ -229,8 +229,8 @@ export class Container {
     }
 
     /**
-     * Has the browser show the notifications of the user's subscriptions, also while no page is open. Asks the user for it:
-     * call it from a click.
+     * Has the browser show the notifications of the user's subscriptions, also while no page is open. Asks the user for
+     * it, so call it from a click.
      * @param {any} [options]
      * @returns {Promise<this>}
      */

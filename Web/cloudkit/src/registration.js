@@ -1,4 +1,4 @@
-/** The registration of a page for notifications: of all tabs of a session one has the connection, and tells the others. */
+/** The registration of a page for notifications. One tab of a session has the connection, and tells the others. */
 
 import { Connection } from "./connection.js";
 
@@ -18,7 +18,10 @@ export function tellEnd(device) {
     channel.close();
 }
 
-/** A tab says `{ payload }`, `{ isOver }`, `{ asks }` to find the one with the connection, and that one `{ isHere, isKnown }`. */
+/**
+ * One page's registration. Tabs say `{ payload }`, `{ isOver }`, and `{ asks }` to find the tab with the connection, which
+ * answers `{ isHere, isKnown }`.
+ */
 export class Registration {
     #services;
     #device;
@@ -43,8 +46,8 @@ export class Registration {
      * @param {import("./transport.js").Transport} transport
      * @param {string} apnsEnvironment
      * @param {string} device its name at the server
-     * @param {{ tell: (payload: any) => void, end: (error?: unknown) => void }} on `end` says that the user is not signed in any
-     *     more, or why the device could not be registered
+     * @param {{ tell: (payload: any) => void, end: (error?: unknown) => void }} on `end` says that the user is not
+     *     signed in any more, or why the device could not be registered
      */
     constructor(transport, apnsEnvironment, device, on) {
         this.#services = transport.services;
@@ -126,7 +129,7 @@ export class Registration {
     }
 
     /**
-     * Waits for the lock, and has the connection as long as the tab has it. A lock that is taken away is waited for again.
+     * Waits for the lock, and has the connection as long as the tab has it. Waits again when another tab takes it.
      * @param {boolean} [steal] whether to take it from the tab that has it
      */
     async #hold(steal = false) {

@@ -30,7 +30,7 @@ export class WebPush {
     async register({ serviceWorker = workerURL, signal }) {
         const workers = globalThis.navigator?.serviceWorker;
         if (!workers || typeof globalThis.PushManager === "undefined") {
-            throw localError("CONFIGURATION_ERROR", "this browser has no Web Push for the page: it takes HTTPS, on some phones also an installed app");
+            throw localError("CONFIGURATION_ERROR", "the browser has no Web Push for this page: it takes HTTPS, on some phones an installed app");
         }
         if (typeof serviceWorker !== "string" && !(serviceWorker instanceof URL) && !serviceWorker?.pushManager) {
             throw invalid("serviceWorker is a URL or a registration");

@@ -1,6 +1,6 @@
 /**
- * The service worker of Web Push, a script of its own: it shows what is pushed, and hands it to the open tabs. It leaves
- * pushes alone that are not the server's. `cloudKitNotification` of the app's own worker may change what is shown.
+ * The service worker of Web Push, a script of its own: it shows what is pushed, and hands it to the open tabs. It
+ * leaves pushes of others alone. `cloudKitNotification` of the app's own worker may change what is shown.
  */
 
 /** @type {any} */
@@ -50,8 +50,8 @@ async function show(payload) {
 }
 
 /**
- * What the subscription's `notificationInfo` says. The first of the title, the subtitle and the body is the title. A text that
- * the app has under a key is shown by its key.
+ * What the subscription's `notificationInfo` says. The first of the title, the subtitle and the body is the title. A
+ * text that the app has under a key is shown by its key.
  * @param {any} payload
  */
 function saidIn(payload) {

@@ -68,7 +68,8 @@ test("nobody is registered without a user", async () => {
 async function listening(email, services) {
     const container = await cloud.signedIn(email, { services });
     await container.privateCloudDatabase.saveSubscriptions({
-        subscriptionID: "notes", subscriptionType: "query", query: { recordType: "Note" }, firesOn: ["create"], notificationInfo: { alertBody: "A note" },
+        subscriptionID: "notes", subscriptionType: "query", query: { recordType: "Note" }, firesOn: ["create"],
+        notificationInfo: { alertBody: "A note" },
     });
     const other = cloud.container();
     await other.signIn(await cloud.webAuthToken(email));
