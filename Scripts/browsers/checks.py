@@ -11,7 +11,7 @@ import urllib.request
 from broker import Broker
 from chromium import Chromium
 from firefox import Firefox
-from serving import Pages, form, frame, opener, subscriber, worker
+from serving import Pages, form, frame, opener, subscriber
 
 PATIENCE_SECONDS = 20
 TAB, ENTER, SPACE = "\ue004", "\ue007", " "
@@ -628,11 +628,11 @@ navigator.serviceWorker.ready.then(registration => registration.getNotifications
 
 
 def check_push(browser, scene, pictures):
-    """A page subscribes with a service worker, which is told what another device saves."""
+    """A page subscribes with the service worker of CloudKit JS, which is told what another device saves."""
     if browser.name != Firefox.name:
         return "skipped: its push service is built in"
     broker, pages = Broker(), Pages("localhost")
-    pages.pages |= {"/": subscriber(), "/worker.js": worker()}
+    pages.pages["/"] = subscriber()
     place = os.path.join(pictures, "push-scene.json")
     log = open(os.path.join(pictures, "push-server.log"), "w")
     server = subprocess.Popen(
@@ -642,6 +642,7 @@ def check_push(browser, scene, pictures):
     try:
         names = json.loads(until("the server", lambda: os.path.exists(place) and open(place).read()))
         root = f"http://127.0.0.1:{names['port']}"
+        pages.pages["/worker.js"] = f"importScripts({json.dumps(root + '/ck/2/cloudkit-worker.js')});"
         path = f"1/{names['container']}/development"
         query = urllib.parse.urlencode({"ckAPIToken": names["api"], "ckWebAuthToken": names["ada"]})
 

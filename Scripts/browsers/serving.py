@@ -87,18 +87,7 @@ def form(url, fields):
     return f'<!doctype html><html lang="en"><title>Form</title><form method="post" action="{url}">{inputs}</form><script>document.forms[0].submit()</script>'
 
 
-def worker():
-    """A service worker that shows what is pushed to it, and hands it to its pages."""
-    return """addEventListener('install', () => skipWaiting());
-addEventListener('activate', event => event.waitUntil(clients.claim()));
-addEventListener('push', event => {
-  const told = event.data.json();
-  const tell = async said => { for (const page of await clients.matchAll({ includeUncontrolled: true })) page.postMessage(said); };
-  event.waitUntil(registration.showNotification(told.aps.alert, { tag: told.ck.nid }).then(() => tell(told), error => tell(String(error))));
-});"""
-
-
 def subscriber():
     """A page that keeps what its service worker hands to it."""
     return """<!doctype html><html lang="en"><title>Subscriber</title><pre id="told"></pre>
-<script>navigator.serviceWorker.addEventListener('message', event => { told.textContent = JSON.stringify(event.data); });</script>"""
+<script>navigator.serviceWorker.addEventListener('message', event => { told.textContent = JSON.stringify(event.data.cloudKit); });</script>"""

@@ -214,7 +214,7 @@ export interface Reading extends InZone {
 }
 export interface WebPushOptions extends Cancelling {
     /** The URL of the page's service worker, or its registration. Without it: /cloudkit-worker.js. */
-    serviceWorker?: string | URL | ServiceWorkerRegistration;
+    serviceWorker?: string | URL | { readonly scope: string; readonly pushManager: object };
 }
 export interface UploadProgress { recordName: string; fieldName: string; file: Blob; /** Bytes. */ loaded: number; /** Bytes. */ total: number }
 export interface Saving extends Reading {

@@ -18,11 +18,11 @@ enum WebLibrary {
         router.get(path) { request, parameters in
             let version = try parameters.require("version")
             let name = try parameters.require("file")
-            var headers = headers(isBuild: version == buildVersion)
+            var fields = headers(isBuild: version == buildVersion)
             // Without it, the worker would be good for pages below its own folder alone.
-            if name == workerName { headers["Service-Worker-Allowed"] = "/" }
+            if name == workerName { fields["Service-Worker-Allowed"] = "/" }
             guard versions.contains(version) || version == buildVersion, let file = files[name],
-                let response = ConsoleFile.response(file, type: "text/javascript; charset=utf-8", headers: headers, to: request)
+                let response = ConsoleFile.response(file, type: "text/javascript; charset=utf-8", headers: fields, to: request)
             else { throw HTTPError(.notFound, "CloudKit JS has no such file.") }
             return response
         }

@@ -39,7 +39,7 @@ export class Registration {
     /** @type {AbortController | undefined} of the question whether another tab has the connection */
     #asking;
     #hasConnection = false;
-    /** Whether the server knows the device. */
+    /** Whether the server knows the device, which is told of changes from then on. */
     #isKnown = false;
 
     /**
