@@ -191,7 +191,7 @@ extension ServerError {
     /// - Parameter part: an encrypted field, or `parent`.
     static func manifestMissing(_ part: String) -> ServerError {
         ServerError(
-            .badRequest, "the record has a manifest, and this change needs a new one", field: part,
+            .badRequest, manifestMissingReason, field: part,
             remedy: "This client has no keys of this zone: save the record's other fields alone, or save from a device that has the keys.")
     }
 
@@ -216,7 +216,7 @@ extension ServerError {
     static func keyIsNotNewest(_ part: String) -> ServerError {
         ServerError(
             .badRequest, keyIsNotNewestReason, field: part,
-            remedy: "Fetch the keys of the zone, seal under the newest, and save again.")
+            remedy: "Fetch the keys of the zone, or make some if it has none. Seal under the newest, and save again.")
     }
 
     static func parentNotFound(_ name: String) -> ServerError {

@@ -2,8 +2,8 @@ package import NacreCloudWire
 
 /// The server's limits of keys and of what is sealed with them.
 extension Limits {
-    /// Seconds by which the stamp of a record's manifest may lie ahead of the server's clock. On this server: a day. A
-    /// record's next manifest has a later stamp, so that a wrong clock must not take all of them.
+    /// Seconds by which the stamp of a manifest, of a record or a scope, may lie ahead of the server's clock. On this
+    /// server: a day. The next manifest has a later stamp, so that a wrong clock must not take all of them.
     package static let manifestStampAheadSeconds: Double = 24 * 3600
     /// Statements of an account about its keys, in all its logs. Removals of devices and a reset are taken above it,
     /// at most one for each device and one. On this server: two logs of the largest size.
@@ -13,6 +13,8 @@ extension Limits {
     /// Devices of an account that wait to be enrolled at the same time. On this server: a family's new devices in ten
     /// minutes.
     package static let enrolmentsPerAccount = 8
+    /// Devices that wait to be enrolled by one sign-in. On this server: a device that tries again twice.
+    package static let enrolmentsPerSignIn = 3
     /// Seconds that the messages of an enrolment are kept. On this server: time to fetch the other device.
     package static let enrolmentSeconds: Double = 600
     /// Bytes of a message. On this server: several times the longest.

@@ -252,6 +252,7 @@ extension Limits {
         Limit("keyStatementsPerAccount", keyStatementsPerAccount, .server),
         Limit("scopeManifestBytes", scopeManifestBytes, .server),
         Limit("enrolmentsPerAccount", enrolmentsPerAccount, .server),
+        Limit("enrolmentsPerSignIn", enrolmentsPerSignIn, .server),
         Limit("enrolmentSeconds", Int(enrolmentSeconds), .server),
         Limit("enrolmentMessageBytes", enrolmentMessageBytes, .server),
     ]

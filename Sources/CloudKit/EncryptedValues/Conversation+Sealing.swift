@@ -63,7 +63,7 @@ extension Conversation {
     }
 
     /// Returns the saves of a batch that are to be sealed and sent again: the server has another version of their
-    /// records than the one that they were made from, or a newer key.
+    /// records than the one that they were made from, a manifest that the app's object has not seen, or a newer key.
     ///
     /// - Parameters:
     ///   - answers: those to the batch, which has them for its saves first.
@@ -80,7 +80,8 @@ extension Conversation {
             var (again, fetchingKeys, isOver) = (Set<Int>(), false, false)
             for (index, answer) in answers.enumerated() {
                 guard case .failure(_, let error) = answer, error.nativeCode != NativeErrorCode.batchRequestFailed.rawValue else { continue }
-                if index < saves.count, saves[index].change.manifest != nil {
+                let lacksManifest = error.reason == ServerError.manifestMissingReason
+                if index < saves.count, saves[index].change.manifest != nil || lacksManifest {
                     if error.reason == ServerError.keyIsNotNewestReason, tries.mayFetchKeys {
                         fetchingKeys = true
                         again.insert(index)
@@ -89,6 +90,7 @@ extension Conversation {
                     if policy != .ifServerRecordUnchanged, let base = await base(of: saves[index], after: error, opened[index]) {
                         saves[index].secrets.manifest = base.manifest
                         saves[index].secrets.parent = base.parent
+                        if base.manifest != nil { saves[index].needsSealing = true }
                         again.insert(index)
                         continue
                     }
@@ -138,7 +140,7 @@ extension Conversation {
                 forgetVersion(of: save.record.recordID)
                 return (nil, "")
             case .serverRecordChanged?: break
-            default: return nil
+            default: if error.reason != ServerError.manifestMissingReason { return nil }
             }
             if let record = error.serverRecord?.value {
                 guard case .success(let fields)? = opened else { return nil }

@@ -150,14 +150,6 @@ struct SecretChange: Sendable {
 }
 
 extension RecordFields {
-    /// The fields with sealed values.
-    var sealed: [(name: String, value: NacreCloudWire.SealedValue)] {
-        entries.indices.compactMap { index in
-            guard case .sealed(let value) = entries[index].value else { return nil }
-            return (entries[index].name, value)
-        }
-    }
-
     /// Returns the fields but those whose names others have.
     func without(_ others: RecordFields) -> RecordFields {
         others.isEmpty ? self : RecordFields(entries.filter { others[$0.name] == nil })

@@ -121,12 +121,24 @@
         func zoneKeys(at place: Place) async throws(CKError) -> ZoneKeys? {
             if let known = line.openedKeys.withLock({ $0.zone(place.zone, of: account) }) { return known }
             guard let shown = try await scope(of: place.zone) else {
-                // A zone without a scope has no records with manifests, for which alone the keys are asked.
-                let hasSeen = try await line.keyStore.keys(of: account).scopes[place.zone] != nil
-                if hasSeen { throw .keysRefused("The server shows no keys of zone '\(place.zone)', and this device has seen some") }
+                try await checkHasNoKeys(place.zone)
                 return nil
             }
             return try await open(shown, at: place).keys
+        }
+
+        /// Checks that the server may show no keys of a zone. Keys are asked for records with manifests, which a zone
+        /// without keys has if a reset has ended those that this device may have seen.
+        private func checkHasNoKeys(_ zone: String) async throws(CKError) {
+            guard try await line.keyStore.keys(of: account).scopes[zone] != nil else { return }
+            switch try await accountState() {
+            case .ended: return
+            case .closed(_, let wasRemoved): throw .deviceHasNoKeys(wasRemoved: wasRemoved)
+            case .empty, .open: break
+            }
+            // A log that follows a reset has this device forget the scopes before it.
+            guard try await line.keyStore.keys(of: account).scopes[zone] != nil else { return }
+            throw .keysRefused("The server shows no keys of zone '\(zone)', and this device has seen some")
         }
 
         func zoneKeysForSaving(at place: Place) async throws(CKError) -> ZoneKeys {

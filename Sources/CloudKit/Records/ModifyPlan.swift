@@ -15,7 +15,7 @@ struct ModifyPlan {
         /// The moment at which the record was created; nil for a new one.
         let created: Timestamp?
         /// Whether the save changes an encrypted value, or the parent of a record with a manifest.
-        let needsSealing: Bool
+        var needsSealing: Bool
 
         init(_ record: CKRecord, _ state: RecordState, policy: SavePolicy) {
             let change = state.change(policy: policy)

@@ -17,12 +17,11 @@ extension Cloud {
                 let advance = try transaction.lock(in: database.id)
                 if let row = advance.database, row.key != database.key { throw ServerError.internalError }
                 let rows = try transaction.enrolments(in: database.id)
-                let living = rows.living(at: now)
                 let key = KeyEntries.enrolment(conversation, in: database.id)
-                let kept = try living.first { $0.key == key }.map { row in try EnrolmentConversation(row) }
-                guard let next = try EnrolmentConversation.next(kept, with: message, among: living.count, at: now) else {
-                    return .rollback(KeysEnrolmentPostResponse())
-                }
+                let living = try rows.living(at: now).map { row in try EnrolmentConversation(row) }
+                guard
+                    let next = try EnrolmentConversation.next(of: living, with: message, named: conversation, by: caller.signIn, at: now)
+                else { return .rollback(KeysEnrolmentPostResponse()) }
                 var plan = WritePlan()
                 if advance.database == nil {
                     plan.databases.append(DatabaseRow(id: database.id, key: database.key, run: advance.run, lastSeq: 0))
@@ -49,6 +48,17 @@ extension Cloud {
         let inOrder = conversations.sorted { $0.expires < $1.expires }
         return KeysEnrolmentListResponse(
             conversations: inOrder.map { .init(commitment: $0.commitment.bytes, answer: $0.answer?.bytes, opening: $0.opening?.bytes) })
+    }
+}
+
+extension Caller {
+    /// The sign-in of a device or a browser; empty for a caller without one.
+    fileprivate var signIn: String {
+        switch credential {
+        case .session(let id, _, _): "session \(id)"
+        case .device(let id, _): "device \(id)"
+        case .apiToken, .serverKey, nil: ""
+        }
     }
 }
 

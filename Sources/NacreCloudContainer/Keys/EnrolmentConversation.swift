@@ -40,23 +40,28 @@ struct EnrolmentConversation: Hashable, Sendable {
     let commitment: EnrolmentCommitment
     private(set) var answer: EnrolmentAnswer?
     private(set) var opening: EnrolmentOpening?
+    /// The sign-in that sent the commitment; empty for a caller without one.
+    let signIn: String
     /// The time after which nobody is told of it.
     let expires: Timestamp
 
     /// Returns the conversation as it goes on with a message; nil if it has that message already. The first answer and
     /// the first opening count: one commitment allows one try to guess the code.
     /// - Parameters:
-    ///   - kept: the conversation that the message belongs to; nil: there is none.
-    ///   - count: the number of conversations that the account has.
+    ///   - all: the conversations that the account has.
+    ///   - signIn: the sender's. One sign-in has a part of an account's conversations alone, so that none can keep the
+    ///     user's other devices out.
     static func next(
-        _ kept: EnrolmentConversation?, with message: EnrolmentMessage, among count: Int, at now: Timestamp
+        of all: [EnrolmentConversation], with message: EnrolmentMessage, named name: Digest, by signIn: String, at now: Timestamp
     ) throws(ServerError) -> EnrolmentConversation? {
+        let kept = all.first { $0.commitment.hash == name }
         switch (message, kept) {
         case (.commitment, _?):
             return nil
         case (.commitment(let commitment), nil):
-            guard count < Limits.enrolmentsPerAccount else { throw .tooManyEnrolments }
-            return EnrolmentConversation(commitment: commitment, expires: now + Limits.enrolmentSeconds)
+            guard all.count < Limits.enrolmentsPerAccount else { throw .tooManyEnrolments }
+            guard all.count(where: { $0.signIn == signIn }) < Limits.enrolmentsPerSignIn else { throw .tooManyEnrolmentsOfOne }
+            return EnrolmentConversation(commitment: commitment, signIn: signIn, expires: now + Limits.enrolmentSeconds)
         case (.answer, nil), (.opening, nil):
             throw .enrolmentNotFound
         case (.answer(let answer), var next?):
@@ -81,6 +86,8 @@ extension EnrolmentConversation {
             let (answer, opening) = (try reader.block(), try reader.block())
             self.answer = answer.isEmpty ? nil : try EnrolmentAnswer(answer)
             self.opening = opening.isEmpty ? nil : try EnrolmentOpening(opening)
+            // Rows of earlier versions have none.
+            signIn = reader.isAtEnd ? "" : try reader.string()
             guard reader.isAtEnd, let expires = row.expires else { throw MalformedBytes() }
             self.expires = expires
         } catch {
@@ -91,6 +98,7 @@ extension EnrolmentConversation {
     func row(in database: DatabaseID) -> EntryRow {
         var writer = ByteWriter()
         for part in [commitment.bytes, answer?.bytes ?? [], opening?.bytes ?? []] { writer.block(part) }
+        writer.string(signIn)
         return EntryRow(key: KeyEntries.enrolment(commitment.hash, in: database), value: writer.bytes, expires: expires)
     }
 }

@@ -63,6 +63,10 @@ extension ServerError {
         .badRequest, "as many devices wait to be enrolled as may at a time (\(Limits.enrolmentsPerAccount))", native: .limitExceeded,
         internalCode: 2023, field: "message", remedy: "Wait: each is forgotten after \(Int(Limits.enrolmentSeconds)) seconds.")
 
+    static let tooManyEnrolmentsOfOne = ServerError(
+        .badRequest, "this sign-in waits to be enrolled as often as it may at a time (\(Limits.enrolmentsPerSignIn))", native: .limitExceeded,
+        internalCode: 2023, field: "message", remedy: "Wait: each is forgotten after \(Int(Limits.enrolmentSeconds)) seconds.")
+
     static let enrolmentNotFound = ServerError(
         .notFound, "no device waits for this message", field: "message",
         remedy: "A commitment is kept for \(Int(Limits.enrolmentSeconds)) seconds. Begin anew, with another random number.")
@@ -96,6 +100,10 @@ extension ServerError {
     static let tooManyManifests = ServerError(
         .badRequest, "the scope has as many manifests as it may have (\(ScopeAddition.manifestsPerScope))", native: .limitExceeded,
         internalCode: 2023, field: "manifest")
+
+    static let scopeManifestFromTheFuture = ServerError(
+        .badRequest, "the stamp of the manifest lies more than a day ahead", field: "manifest",
+        remedy: "Set the device's clock, make the manifest anew, and send it again.")
 
     static func versionLeftOut(next: UInt32) -> ServerError {
         ServerError(.badRequest, "a version of the key is left out", field: "manifest", remedy: "The next version is \(next).")

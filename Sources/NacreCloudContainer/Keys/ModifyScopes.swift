@@ -19,7 +19,7 @@ extension Cloud {
         let zone = try database.zone(request.zoneID)
         let addition = try ScopeAddition(request)
         guard let place = Place(owner: account, zone: zone.name) else { throw ServerError.zoneNotFound(request.zoneID) }
-        let newZone = Int64(bitPattern: random() >> 1)
+        let (newZone, now) = (Int64(bitPattern: random() >> 1), clock())
         return try await stored(of: database.key, zone: request.zoneID) {
             let (statements, address, last) = try await self.store.read { transaction -> ([KeyStatement], ZoneAddress?, ScopeManifest?) in
                 let address = try zone.find(transaction)?.address
@@ -29,7 +29,7 @@ extension Cloud {
             WorkMeter.current?.add(rows: statements.count)
             let log = try await withTaskExecutorPreference(process.longWork) { try await Self.newestLog(of: statements) }
             guard let log else { throw ServerError.noKeys }
-            if let fault = addition.fault(over: last, at: place, by: log) { throw fault }
+            if let fault = addition.fault(at: now) ?? addition.fault(over: last, at: place, by: log) { throw fault }
             try await self.store.write { transaction in
                 // Saves of encrypted values lock the zone, and look at its newest manifest.
                 _ = try transaction.lock(zoneNamed: zone.name, in: database.id)

@@ -1,3 +1,4 @@
+import NacreCloudStorage
 package import NacreCloudWire
 package import NacreEncryptionForms
 
@@ -37,6 +38,13 @@ package struct ScopeAddition: Hashable, Sendable {
         // One older key opens the version before, so none is left out.
         guard manifest.parts.version - before <= 1 else { return .versionLeftOut(next: before + 1) }
         return fault(ofKeys: manifest.parts.version > before, for: log, isFirst: last == nil)
+    }
+
+    /// Returns the error of a manifest whose stamp lies too far ahead: each later one must have a later stamp.
+    /// - Parameter now: the server's time.
+    package func fault(at now: Timestamp) -> ServerError? {
+        let stamp = Timestamp(millisecondsSince1970: Int64(clamping: manifest.parts.stamp))
+        return now + Limits.manifestStampAheadSeconds < stamp ? .scopeManifestFromTheFuture : nil
     }
 
     private func fault(ofKeys isNewKey: Bool, for log: KeyLog, isFirst: Bool) -> ServerError? {

@@ -112,7 +112,7 @@ package struct RecordSetting: Sendable {
     package var hasFeed = true
     /// The GUIDs in the URLs of the shares that the request may make, by the record at the root; nil: the whole zone.
     var shareGUIDs: [String?: String] = [:]
-    /// The newest version of each scope's key of encrypted values, as far as the server knows it.
+    /// The newest version of the key of each scope of the zone, which seals encrypted values.
     var newestKeys: [ScopeID: UInt32] = [:]
     /// The user record name of the database's owner.
     package var owner = ""

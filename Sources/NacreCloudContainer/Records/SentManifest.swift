@@ -25,7 +25,7 @@ package struct SentManifest: Sendable {
         self.form = form
         base = manifest.base.flatMap(Digest.init)
         if base == nil, manifest.base != nil { throw .manifestBaseUnreadable }
-        hashes = operation.change.set.sealed.mapValues { Digest(of: $0.bytes) }
+        hashes = Dictionary(uniqueKeysWithValues: operation.change.set.sealed.map { ($0.name, Digest(of: $0.value.bytes)) })
     }
 }
 
@@ -34,8 +34,9 @@ extension RecordVerdict.Save {
     ///
     /// - Parameters:
     ///   - sent: the manifest that the save brings.
-    ///   - newest: the newest version of the key of each scope of the zone, as far as the server knows it. A zone that
-    ///     has a scope takes nothing that is sealed for another, such as that of an earlier zone of its name.
+    ///   - newest: the newest version of the key of each scope of the zone. A zone takes nothing that is sealed for
+    ///     another scope, such as that of an earlier zone of its name, and nothing sealed at all while it has none:
+    ///     the keys went with the earlier zone, and nobody could open the value.
     ///   - now: the server's time.
     /// - Throws: the error of a save that the manifest forbids.
     func manifest(
@@ -44,13 +45,15 @@ extension RecordVerdict.Save {
         let live = over.flatMap { $0.isLive ? $0 : nil }
         let stored = live?.content.manifest
         if sent == nil, stored == nil, operation.change.set.sealed.isEmpty { return nil }
-        let (before, after) = (live?.content.fields.sealed ?? [:], fields.sealed)
-        let changed = Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }.sorted()
-        let isOld = { (id: KeyID) in newest.isEmpty ? false : newest[id.scope] != id.version }
-        if let old = changed.first(where: { after[$0]?.keyID.flatMap(KeyID.init(text:)).map(isOld) ?? false }) { throw .keyIsNotNewest(old) }
+        let before = live?.content.fields ?? RecordFields()
+        let isNewest = { (id: KeyID?) in id.map { newest[$0.scope] == $0.version } ?? false }
+        if let old = fields.sealed.first(where: { before[$0.name] != .sealed($0.value) && !isNewest($0.value.keyID.flatMap(KeyID.init(text:))) }) {
+            throw .keyIsNotNewest(old.name)
+        }
+        let changed = Set((before.sealed + fields.sealed).map(\.name)).filter { before[$0] != fields[$0] }.sorted()
         guard let sent else {
             guard stored != nil else {
-                if let name = changed.first(where: { after[$0] != nil }) { throw .manifestNeeded(name) }
+                if let name = changed.first(where: { fields[$0] != nil }) { throw .manifestNeeded(name) }
                 return nil
             }
             if let name = changed.first ?? (parent == live?.row.parent ? nil : "parent") { throw .manifestMissing(name) }
@@ -59,7 +62,7 @@ extension RecordVerdict.Save {
         let known = stored.flatMap { try? RecordManifest($0) }
         // The same manifest again is no conflict: a save may be repeated, and a record sent back as it was answered.
         if sent.bytes != stored {
-            if isOld(sent.form.parts.keyID) { throw .keyIsNotNewest("nacre.manifest") }
+            if !isNewest(sent.form.parts.keyID) { throw .keyIsNotNewest("nacre.manifest") }
             let stamp = Timestamp(millisecondsSince1970: Int64(clamping: sent.form.parts.stamp))
             if now + Limits.manifestStampAheadSeconds < stamp { throw .manifestFromTheFuture }
             try sent.checkOrder(after: known, of: live, by: operation)
@@ -95,7 +98,7 @@ extension SentManifest {
         // Compares bytes, because texts that differ may be equal.
         var listed = Dictionary(form.parts.fields.map { (Array($0.name.utf8), $0.hash) }, uniquingKeysWith: { first, _ in first })
         var differing: [String] = []
-        for (name, value) in save.fields.sealed.sorted(by: { $0.key < $1.key }) {
+        for (name, value) in save.fields.sealed {
             let hash = hashes[name] ?? kept[name] ?? Digest(of: value.bytes)
             if listed.removeValue(forKey: Array(name.utf8)) != hash { differing.append(name) }
         }
@@ -118,11 +121,4 @@ extension RecordOperation {
     /// Whether fields that are not in the change are cleared.
     fileprivate var replacesFields: Bool { type == .replace || type == .forceReplace }
     fileprivate var setsAllKeys: Bool { replacesFields || change.carriesAllKeys }
-}
-
-extension RecordFields {
-    /// The encrypted values, by field.
-    fileprivate var sealed: [String: NacreCloudWire.SealedValue] {
-        entries.indices.reduce(into: [:]) { if case .sealed(let value) = entries[$1].value { $0[entries[$1].name] = value } }
-    }
 }

@@ -66,6 +66,14 @@ package struct RecordFields: Equatable, Sendable {
         return kept
     }
 
+    /// The fields with sealed values, in their order.
+    package var sealed: [(name: String, value: SealedValue)] {
+        entries.indices.compactMap { index in
+            guard case .sealed(let value) = entries[index].value else { return nil }
+            return (entries[index].name, value)
+        }
+    }
+
     /// Whether the fields are ordered by name, each once.
     private var isOrdered: Bool {
         entries.indices.dropFirst().allSatisfy { entries[$0 - 1].name < entries[$0].name }
