@@ -7,14 +7,21 @@ RECORDS are further records of one type, for checks of speed. Runs once against 
 
 import base64
 import hashlib
+import importlib.machinery
+import importlib.util
 import json
 import os
 import random
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 
+# The forms of docs/encryption.md, in Python.
+loader = importlib.machinery.SourceFileLoader("forms", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../encryption/forms"))
+forms = importlib.util.module_from_spec(importlib.util.spec_from_loader("forms", loader))
+loader.exec_module(forms)
 CONTAINER = "iCloud.com.example.Notes"
 PASSWORD = "correct horse battery"
 MARKUP = "<img src=x onerror=window.hurt=1>"
@@ -122,30 +129,68 @@ def picture():
     return header + (40).to_bytes(4, "little") + width.to_bytes(4, "little") + height.to_bytes(4, "little") + b"\1\0\x18\0" + bytes(24) + rows
 
 
-def manifest(field, sealed):
+def encoded(bytes_):
+    return base64.b64encode(bytes_).decode()
+
+
+def scopes(place, user, zones):
+    """Makes keys of encrypted values and a scope of each zone, as the first device of a user does. Returns the names of the zones' keys."""
+    name = place.cloud(user, "private/users/caller")["userRecordName"]
+    account = forms.sized(CONTAINER) + forms.sized("development") + forms.sized(name)
+    device, recovery = forms.Keys(os.urandom(32), os.urandom(32)), forms.Keys(os.urandom(32), os.urandom(32))
+    secret, first = os.urandom(32), forms.number(1, 4)
+    begin = account + device.both + recovery.both + forms.public(secret) + bytes(32)
+    begin = device.signed(forms.form(forms.STATEMENT, forms.number(0, 8), bytes(32), b"\1", forms.sized(begin), device.id))
+    fingerprint = forms.digest(begin)
+
+    def wrapped(kind, subject, at, key, recipient):
+        return encoded(forms.wrapped(forms.form(kind, subject, fingerprint, first, device.id), at, key, recipient, os.urandom(32), device))
+
+    place.cloud(user, "private/keys/append", {"statement": encoded(begin), "wraps": [
+        wrapped(forms.ACCOUNT_WRAP, recipient, account + forms.sized(""), secret, key)
+        for recipient, key in [(device.id, device.agreement), (bytes(16), recovery.agreement)]]})
+    owner = forms.sized(name) + fingerprint + forms.number(0, 8) + forms.digest(begin) + b"\3\1"
+    names = {}
+    for zone in zones:
+        scope, key, at = os.urandom(16), os.urandom(32), account + forms.sized(zone)
+        proof = forms.expand(forms.extract(b"", key), forms.context("nacre key proof", scope, first))
+        manifest = device.signed(forms.form(
+            forms.SCOPE, at, scope, forms.sized(""), forms.number(0, 8), forms.number(int(time.time() * 1000), 8), bytes(32), first, first,
+            forms.listed([proof]), forms.listed([owner]), b"\1", fingerprint, device.id))
+        place.cloud(user, "private/keys/scopes/modify", {
+            "zoneID": {"zoneName": zone}, "manifest": encoded(manifest),
+            "wraps": [wrapped(forms.WRAP, scope + first, at, key, forms.public(secret))]})
+        names[zone] = scope + first
+    return names
+
+
+def manifest(key, field, sealed):
     """Returns the manifest of a record with one encrypted field, without a code and a signature: the server does not check it. See docs/encryption.md."""
-    key, number, stamp, writer = bytes(16) + (1).to_bytes(4, "big"), bytes(8), (1).to_bytes(8, "big"), bytes(16)
+    number, stamp, writer = bytes(8), (1).to_bytes(8, "big"), bytes(16)
     parent, count, name = bytes(2), (1).to_bytes(2, "big"), len(field).to_bytes(2, "big") + field.encode()
     files, admission, code, signature = bytes(2), bytes(2), bytes(32), bytes(64)
     value = hashlib.sha256(sealed).digest()
     return b"\1\2" + key + number + stamp + writer + parent + count + name + value + files + admission + code + signature
 
 
-def note(number, pick, isPrivate):
+def note(number, pick, key):
+    """Returns a note. One of a private database has a secret, under the key of this name."""
     texts = ["bread, olives, lemons", "Ask the printer about paper", "Mountains, then the sea", "Second draft, shorter",
         "Repair the bicycle", "A letter to Ida"]
     titles = ["Groceries", "Printing", "Summer", "Chapter two", "Bicycle", "Letter", "Meeting", "Garden", "Recipe", "Tickets"]
     sealed = pick.randbytes(32)
-    secret = {"secret": {"value": base64.b64encode(sealed).decode(), "type": "STRING", "isEncrypted": True, "nacre": {"keyID": "k1"}}}
-    details = {"nacre": {"manifest": base64.b64encode(manifest("secret", sealed)).decode()}}
-    return (details if isPrivate else {}) | {"recordName": f"note-{number:03}", "recordType": "Note", "fields": (secret if isPrivate else {}) | {
+    secret, details = {}, {}
+    if key:
+        secret = {"secret": {"value": encoded(sealed), "type": "STRING", "isEncrypted": True, "nacre": {"keyID": key.hex()}}}
+        details = {"nacre": {"manifest": encoded(manifest(key, "secret", sealed))}}
+    return details | {"recordName": f"note-{number:03}", "recordType": "Note", "fields": secret | {
         "title": value(f"{titles[number % len(titles)]} {number}" if number else MARKUP), "text": value(pick.choice(texts)), "stars": value(pick.randrange(6)),
         "price": value(round(pick.random() * 90, 2), "DOUBLE"), "due": value(1790000000000 + number * 7_300_000, "TIMESTAMP"),
         "place": value({"latitude": 45 + pick.random() * 9, "longitude": 6 + pick.random() * 12}, "LOCATION"),
         "tags": value(pick.sample(["food", "today", "work", "family", MARKUP, "later"], 2), "STRING_LIST"),
         "numbers": value([pick.randrange(100) for _ in range(4)], "INT64_LIST"), "days": value([1790000000000, 1790086400000], "TIMESTAMP_LIST"),
         "folder": value({"recordName": f"folder-{number % 3}", "action": "NONE"}, "REFERENCE"),
-        "signature": value(base64.b64encode(pick.randbytes(24)).decode(), "BYTES")}}
+        "signature": value(encoded(pick.randbytes(24)), "BYTES")}}
 
 
 def fill(place, records=0):
@@ -157,11 +202,13 @@ def fill(place, records=0):
     ada, bob = place.user("ada@example.com"), place.user("bob@example.com")
     folders = [{"recordName": f"folder-{number}", "recordType": "Folder", "fields": {"name": value(name), "color": value(color)}}
                for number, (name, color) in enumerate([("Home", "teal"), ("Work", "violet"), (MARKUP, "rose")])]
+    for zone in ["Notes", "Work"]:
+        place.cloud(ada, "private/zones/modify", {"operations": [{"operationType": "create", "zone": {"zoneID": {"zoneName": zone}}}]})
+    keys = scopes(place, ada, ["_defaultZone", "Notes", "Work"])
     for database, zone in [("public", None), ("private", None), ("private", "Notes"), ("private", "Work")]:
-        if zone:
-            place.cloud(ada, "private/zones/modify", {"operations": [{"operationType": "create", "zone": {"zoneID": {"zoneName": zone}}}]})
         place.save(ada, database, folders, zone)
-        place.save(ada, database, [note(number, pick, database == "private") for number in range(60)], zone)
+        key = keys[zone or "_defaultZone"] if database == "private" else None
+        place.save(ada, database, [note(number, pick, key) for number in range(60)], zone)
     place.cloud(ada, "private/zones/modify", {"operations": [{"operationType": "create", "zone": {"zoneID": {"zoneName": MARKUP}}}]})
     upload = place.cloud(ada, "private/assets/upload", {"zoneID": {"zoneName": "Notes"}, "tokens": [
         {"recordType": "Note", "fieldName": "picture", "recordName": "sunset"}]})["tokens"][0]["url"]
