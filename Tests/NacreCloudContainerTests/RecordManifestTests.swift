@@ -10,13 +10,15 @@ import Testing
 @Suite struct RecordManifestTests {
     private static let zone = TreeScene.zone
 
-    private func sealed(_ byte: UInt8) -> FieldValue { .sealed(SealedValue(type: .string, keyID: "k", bytes: [byte])) }
+    private func sealed(_ byte: UInt8) -> FieldValue {
+        .sealed(SealedValue(type: .string, keyID: ManifestBytes.keyID(in: Self.zone), bytes: [byte]))
+    }
 
     /// Returns a save of an encrypted field with its manifest.
     private func save(
         _ byte: UInt8, in name: String, stamp: UInt64, parent: String = "", over base: [UInt8]? = nil
     ) -> (operation: RecordOperation, manifest: [UInt8]) {
-        let bytes = ManifestBytes(stamp: stamp, parent: parent, ["secret": [byte]]).written { SHA256.digest($0) }
+        let bytes = ManifestBytes(in: Self.zone, stamp: stamp, parent: parent, ["secret": [byte]]).written { SHA256.digest($0) }
         var operation = RecordOperation.update(name, ["secret": sealed(byte)])
         operation.change.manifest = RecordChange.Manifest(bytes: bytes, base: base.map { SHA256.digest($0) })
         return (operation, bytes)
@@ -26,28 +28,29 @@ import Testing
     func `a client without keys changes what is plain, and the manifest stays until the record goes`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
-        try await ann.makeZone("Z")
+        try await ann.makeZone(Self.zone)
+        try await ann.makeScope(in: Self.zone)
         let first = save(1, in: "r", stamp: 1)
-        #expect(try await ann.modify([first.operation], zone: "Z", id: "op").first?.record?.manifest == first.manifest)
-        #expect(try await ann.modify([first.operation], zone: "Z", id: "op").first?.record?.manifest == first.manifest, "a repetition")
-        #expect(try await ann.modify([first.operation], zone: "Z").first?.record?.manifest == first.manifest, "the same save again")
-        #expect(try await ann.modify([.update("r", ["n": .int64(1)])], zone: "Z").first?.record?.manifest == first.manifest)
-        try await ann.modify([.create("c", parent: "r")], zone: "Z")
-        #expect(try await ann.changes("Z", keys: []).records.compactMap(\.record?.manifest) == [first.manifest], "the parent is touched")
+        #expect(try await ann.modify([first.operation], zone: Self.zone, id: "op").first?.record?.manifest == first.manifest)
+        #expect(try await ann.modify([first.operation], zone: Self.zone, id: "op").first?.record?.manifest == first.manifest, "a repetition")
+        #expect(try await ann.modify([first.operation], zone: Self.zone).first?.record?.manifest == first.manifest, "the same save again")
+        #expect(try await ann.modify([.update("r", ["n": .int64(1)])], zone: Self.zone).first?.record?.manifest == first.manifest)
+        try await ann.modify([.create("c", parent: "r")], zone: Self.zone)
+        #expect(try await ann.changes(Self.zone, keys: []).records.compactMap(\.record?.manifest) == [first.manifest], "the parent is touched")
 
-        let results = try await ann.modify([.update("r", ["secret": sealed(2)]), .update("c", ["n": .int64(2)])], zone: "Z", atomic: true)
+        let results = try await ann.modify([.update("r", ["secret": sealed(2)]), .update("c", ["n": .int64(2)])], zone: Self.zone, atomic: true)
         #expect(results.map(\.error?.code) == [.badRequest, .atomicError])
         #expect(results.first?.error?.field == "secret")
-        #expect(try await ann.lookup(["c"], zone: "Z").first?.record?.fields["n"] == nil)
+        #expect(try await ann.lookup(["c"], zone: Self.zone).first?.record?.fields["n"] == nil)
 
-        let stale = try await ann.modify([save(3, in: "r", stamp: 3, over: [0]).operation], zone: "Z").first?.error
+        let stale = try await ann.modify([save(3, in: "r", stamp: 3, over: [0]).operation], zone: Self.zone).first?.error
         #expect(stale?.code == .conflict && stale?.serverRecord?.value.manifest == first.manifest)
         let second = save(3, in: "r", stamp: 3, over: first.manifest)
-        #expect(try await ann.modify([second.operation], zone: "Z").first?.record?.manifest == second.manifest)
+        #expect(try await ann.modify([second.operation], zone: Self.zone).first?.record?.manifest == second.manifest)
 
-        try await ann.modify([.delete("c"), .delete("r")], zone: "Z")
-        #expect(try await ann.modify([save(4, in: "r", stamp: 4, over: second.manifest).operation], zone: "Z").first?.error == .recordNotFound)
-        #expect(try await ann.modify([.update("r", ["secret": sealed(5)])], zone: "Z").first?.error == .manifestNeeded("secret"))
+        try await ann.modify([.delete("c"), .delete("r")], zone: Self.zone)
+        #expect(try await ann.modify([save(4, in: "r", stamp: 4, over: second.manifest).operation], zone: Self.zone).first?.error == .recordNotFound)
+        #expect(try await ann.modify([.update("r", ["secret": sealed(5)])], zone: Self.zone).first?.error == .manifestNeeded("secret"))
         #expect(try await test.check() == [])
     }
 
@@ -56,6 +59,7 @@ import Testing
         let tree = try await TreeScene(engine)
         try await tree.join("trip", as: "S", ["_ben": .readWrite])
         try await tree.scene.world.runAllTasks()
+        try await tree.ada.makeScope(in: Self.zone)
         let first = save(1, in: "stop", stamp: 1, parent: "day")
         #expect(try await tree.ada.modify([first.operation], zone: Self.zone).first?.error == nil)
         let ben = tree.guest("_ben")

@@ -91,7 +91,12 @@ import Testing
         Row("the same manifest, for another value", set: ["a": 9], Sent(stamp: 10), .manifestDiffers("a")),
     ]
 
-    private static let setting = RecordSetting(scope: .private, environment: .development, caller: Caller(.user("_ann"), client: .framework))
+    /// A zone whose scopes have the keys of these tests.
+    private static let setting = {
+        var setting = RecordSetting(scope: .private, environment: .development, caller: Caller(.user("_ann"), client: .framework))
+        for scope in [7, 8].compactMap({ ScopeID([UInt8](repeating: $0, count: 16)) }) { setting.newestKeys[scope] = 1 }
+        return setting
+    }()
 
     private func keyID(_ version: UInt32 = 1, scope: UInt8 = 7) throws -> KeyID {
         let scope = try #require(ScopeID([UInt8](repeating: scope, count: 16)))
@@ -190,7 +195,7 @@ import Testing
         #expect(try fault(operation(set: ["a": 9], next), over: stored(before)) == .manifestDiffers("parent"))
     }
 
-    @Test func `a value and a manifest under a key that is not the newest of a known scope are refused, and what stays is not`() throws {
+    @Test func `a value and a manifest under a key that is not the newest of a scope of the zone are refused, and what stays is not`() throws {
         let before = try manifest(Sent(stamp: 10))
         let base = Digest(of: before).bytes
         var later = Self.setting
@@ -205,6 +210,12 @@ import Testing
         var other = Self.setting
         other.newestKeys = [try #require(ScopeID([UInt8](repeating: 8, count: 16))): 2]
         #expect(try fault(operation(set: ["a": 9], old), over: stored(before), other) == .keyIsNotNewest("a"), "of an earlier zone")
+        other.newestKeys = [:]
+        #expect(try fault(operation(set: ["a": 9], old), over: stored(before), other) == .keyIsNotNewest("a"), "the zone has no scope")
+        #expect(try fault(operation(cleared: ["a"], old), over: stored(before), other) == .keyIsNotNewest("nacre.manifest"))
+        #expect(try fault(operation(), over: stored(before), other) == nil)
+        let unnamed = RecordOperation.make(.create, "s", ["a": .sealed(NacreCloudWire.SealedValue(type: .string, keyID: "k", bytes: [1]))])
+        #expect(try fault(unnamed, over: nil) == .keyIsNotNewest("a"), "a name that no key has")
     }
 
     @Test func `the stamp of a new manifest lies a day ahead of the server's clock at most`() throws {

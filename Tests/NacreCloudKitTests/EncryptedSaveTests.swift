@@ -7,6 +7,7 @@ import Testing
 /// Tests of operations on records with encrypted values, over a server that compares manifests as the real one does.
 struct EncryptedSaveTests {
     private static let zone = ZoneID(zoneName: "Notes")
+    private static let folder = CKRecord.ID(recordName: "folder", zoneID: SealedNote.zoneID)
     private let cloud = PretendCloud()
     private let store = KeyStore(folder: nil)
 
@@ -84,6 +85,50 @@ struct EncryptedSaveTests {
         #expect((unchanged[SealedNote.id]?.error as? CKError)?.code == .unknownItem)
         let changed = try await results([yours], in: b, .changedKeys)
         #expect(try changed[SealedNote.id]?.get().snapshot.encrypted.values == ["b": .string("beans")])
+    }
+
+    @Test(arguments: [CKModifyRecordsOperation.RecordSavePolicy.changedKeys, .allKeys])
+    func `a save of the parent by an object that has not seen the record is made anew over the record's manifest`(
+        policy: CKModifyRecordsOperation.RecordSavePolicy
+    ) async throws {
+        _ = try await saved(in: database())
+        let unseen = CKRecord(recordType: "Note", recordID: SealedNote.id)
+        unseen.setParent(Self.folder)
+        let results = try await results([unseen], in: database(), policy)
+        for record in [try #require(results[SealedNote.id]).get(), try await database().record(for: SealedNote.id)] {
+            #expect(record.parent?.recordID == Self.folder && record["title"] as? String == "plain")
+            #expect(record.snapshot.encrypted.values == ["a": .string("apple"), "b": .string("bread")])
+        }
+    }
+
+    @Test func `the answer to a save of plain fields has the values that the object holds, but not for another parent`() async throws {
+        let device = try KeyDevice(cloud, store)
+        let database = CKContainer(line: device.line).privateCloudDatabase
+        let record = SealedNote.note()
+        record.setParent(Self.folder)
+        try await database.save(record)
+        device.forget()
+        let count = await cloud.paths.count
+        record["title"] = "new"
+        let answered = try await database.save(record)
+        #expect(answered.encryptedValues["a"] as? String == "apple")
+        #expect(await cloud.paths.dropFirst(count) == ["records/modify"], "no key is needed")
+        await cloud.alter("note", in: Self.zone) { $0.parent = Reference(recordName: "other", action: .none) }
+        record["title"] = "newer"
+        #expect(await thrown { try await database.save(record) }?.code == .internalError)
+    }
+
+    @Test func `a save of plain fields that the server has made succeeds where the keys of its answer cannot be fetched`() async throws {
+        _ = try await saved(in: database())
+        await cloud.change { $0.scopes["Notes"]?.wraps = [] }
+        let other = try database()
+        let record = SealedNote.note([:])
+        record["title"] = "new"
+        let results = try await results([record], in: other, .changedKeys)
+        let answered = try #require(results[SealedNote.id]).get()
+        #expect(answered["title"] as? String == "new" && answered.encryptedValues.allKeys().isEmpty)
+        #expect(await cloud.stored("note", in: Self.zone)?.fields["title"] == .string("new"))
+        #expect(await thrown { try await other.record(for: SealedNote.id) }?.code == .internalError, "a fetch fails for the same keys")
     }
 
     @Test func `a save that other devices are always quicker than fails after four requests`() async throws {

@@ -20,10 +20,11 @@ struct KeyDevice: Sendable {
 
     /// - Parameter keyBytes: makes the bytes of keys; nil: the system does.
     init(
-        _ cloud: PretendCloud, _ store: KeyStore, keyBytes: (@Sendable (Int) -> [UInt8])? = nil, accountWatch: AccountWatch = AccountWatch()
+        _ cloud: PretendCloud, _ store: KeyStore, keyBytes: (@Sendable (Int) -> [UInt8])? = nil, time: PretendTime = PretendTime(),
+        accountWatch: AccountWatch = AccountWatch()
     ) throws {
         let server = CloudKitServer(url: try #require(URL(string: Self.url)), environment: .development, apiToken: "app", accountToken: "account")
-        var timekeeper = PretendTime().timekeeper
+        var timekeeper = time.timekeeper
         timekeeper.keyBytes = keyBytes
         line = ServerLine(
             identifier: "iCloud.test", source: .explicit(server), transport: cloud, timekeeper: timekeeper, keyStore: store,
@@ -240,6 +241,24 @@ struct KeyExchangeTests {
         #expect(try await process.kept().recovery == nil)
     }
 
+    @Test func `a process that has saved for a minute asks for the account again, and seals under the key of a change that it finds`() async throws {
+        let time = PretendTime()
+        let device = try KeyDevice(cloud, KeyStore(folder: folder.path + "/keys"), time: time)
+        _ = try await device.toSave()
+        try await KeyDevice(cloud, in: folder).replaceRecovery()
+        let count = await cloud.paths.count
+        time.pass(OpenedKeys.accountSeconds - 1)
+        #expect(try await device.toSave().newest.id.version == 1)
+        #expect(await cloud.paths.count == count)
+        time.pass(1)
+        #expect(try await device.toSave().newest.id.version == 2)
+        let paths = await cloud.paths
+        #expect(paths.dropFirst(count).first == "keys/log")
+        time.pass(OpenedKeys.accountSeconds - 1)
+        _ = try await device.toSave()
+        #expect(await cloud.paths.count == paths.count, "the minute begins anew")
+    }
+
     @Test func `a process with old keys has the new ones after it has forgotten them`() async throws {
         let device = try KeyDevice(cloud, in: folder)
         _ = try await device.toSave()
@@ -270,6 +289,8 @@ struct KeyExchangeTests {
         await cloud.change { $0.scopes = [:] }
         let error = try await KeyDevice(cloud, in: folder).refusal()
         #expect(error.code == .accountTemporarilyUnavailable && remedy(error).contains("nacre keys enrol"))
+        let reading = try #require(await #expect(throws: CKError.self) { try await KeyDevice(cloud, in: folder).toOpen() })
+        #expect(reading.code == .accountTemporarilyUnavailable)
         #expect(await cloud.keys.statements.count == 2)
     }
 
@@ -344,6 +365,19 @@ struct KeyExchangeTests {
         _ = try await KeyDevice(cloud, in: folder).toSave()
         await cloud.change { $0.scopes = old }
         try await expectRefused("The scope ends at manifest 0, and had manifest 1", statements: 2)
+    }
+
+    @Test func `keys of a zone that the server drops are missed, unless a signed reset has ended them`() async throws {
+        let device = try KeyDevice(cloud, in: folder)
+        _ = try await device.toSave()
+        await cloud.change { $0.scopes = [:] }
+        let error = try #require(await #expect(throws: CKError.self) { try await KeyDevice(cloud, in: folder).toOpen() })
+        #expect(error.code == .internalError && remedy(error).contains("this device has seen some"))
+        try await device.reset()
+        #expect(try await KeyDevice(cloud, in: folder).toOpen() == nil)
+        // The next log begins with a save in another zone.
+        _ = try await KeyDevice(cloud, in: folder).toSave(CKRecordZone.ID(zoneName: "Lists"))
+        #expect(try await KeyDevice(cloud, in: folder).toOpen() == nil)
     }
 
     @Test func `the scope of a zone is refused at another`() async throws {

@@ -223,13 +223,23 @@ actor PretendCloud: Transport {
             recordName: name, recordType: change.recordType ?? stored?.recordType ?? "", recordChangeTag: "tag\(commits)",
             created: stored?.created ?? stamp, modified: stamp, fields: fields)
         record.manifest = change.manifest?.bytes ?? stored?.manifest
+        record.parent =
+            switch change.parent {
+            case .keep: stored?.parent
+            case .set(let parent): parent
+            case .clear: nil
+            }
         records[zone, default: [:]][name] = record
         return .record(shown(record))
     }
 
-    /// The fault of a save whose manifest is made from another one than the stored.
+    /// The fault of a save whose manifest is made from another one than the stored, or that changes the parent which the
+    /// stored one binds.
     private func fault(of change: RecordChange, over stored: Record?) -> ServerError? {
-        guard let manifest = change.manifest else { return nil }
+        guard let manifest = change.manifest else {
+            if stored?.manifest == nil || change.parent == .keep { return nil }
+            return ServerError(.badRequest, ServerError.manifestMissingReason, field: "parent")
+        }
         if !refusals.isEmpty { return refusals.removeFirst() }
         if stored == nil { return manifest.base == nil ? nil : ServerError(.notFound, "Record not found") }
         if manifest.base == stored?.manifest.map({ Digest(of: $0).bytes }) { return nil }

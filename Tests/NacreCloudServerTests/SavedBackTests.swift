@@ -15,6 +15,7 @@ import Testing
         var database: String
         var zone: String
         var member: String { zone.isEmpty ? "" : #","zoneID":{"zoneName":"\#(zone)"}"# }
+        var zoneName: String { zone.isEmpty ? ZoneID.defaultZoneName : zone }
         var hasFeed: Bool { zone == "Work" }
         var testDescription: String { "\(database) \(zone)" }
     }
@@ -76,7 +77,7 @@ import Testing
         let (one, two, three) = (moment(), moment(), moment())
         let name = ["é\u{301}x", "", "\\u0000\\n", "日本🐚"].randomElement(using: &random) ?? ""
         let link = #"{"recordName":"target","action":"\#(["NONE", "VALIDATE", "DELETE_SELF"].randomElement(using: &random) ?? "NONE")"}"#
-        let sealed = #""sealed":{"value":"AQI=","type":"STRING","isEncrypted":true,"nacre":{"keyID":"k1"}},"#
+        let sealed = #""sealed":\#(Body.sealed(in: place.zoneName)),"#
         return #""recordName":"r","recordType":"Everything","fields":{"string":{"value":"\#(name)","type":"STRING"},"#
             + #""integer":{"value":\#(Int64.random(in: .min ... .max, using: &random)),"type":"INT64"},"#
             + #""double":{"value":\#(number(-1e12...1e12)),"type":"DOUBLE"},"whole":{"value":-0.0,"type":"DOUBLE"},"#
@@ -92,7 +93,7 @@ import Testing
             + (place.database == "private" ? sealed : "")
             + #""strings":{"value":[],"type":"STRING_LIST"},"integers":{"value":[\#(Int64.max),-1],"type":"INT64_LIST"},"#
             + #""doubles":{"value":[\#(number(0...1)),1e300],"type":"DOUBLE_LIST"}},"parent":{"recordName":"target"}"#
-            + (place.database == "private" ? "," + Body.manifest(parent: "target", ["sealed": [1, 2]]) : "")
+            + (place.database == "private" ? "," + Body.manifest(in: place.zoneName, parent: "target", ["sealed": [1, 2]]) : "")
     }
 
     @Test(arguments: places, credentials)
@@ -109,6 +110,7 @@ import Testing
             _ = try await teller.post(
                 "zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Work"}}}]}"#, isDevice: true)
         }
+        if place.database == "private" { try await teller.server.makeScope(of: "ada", in: place.zoneName) }
         // An empty list makes no field.
         _ = try await teller.server.cloud.schemas.setIndexes(
             nil, of: "Everything", field: "strings", as: .stringList, in: TestServer.container)

@@ -58,6 +58,13 @@ package struct TestCloudUser: Sendable {
         return try await cloud.modifyZones(ZonesModifyRequest(operations: operations), in: target, by: caller).zones
     }
 
+    /// Makes the user's log of keys, unless it is there, and the `SampleScope` of a zone, which has none.
+    package func makeScope(in zone: String) async throws {
+        let scope = try SampleScope(SampleKeyring(caller.userRecordName ?? "", container: target.container), zone: zone)
+        _ = try await cloud.appendKeyStatement(scope.keys.request(), in: target, by: caller)
+        _ = try await cloud.modifyScope(scope.request(isNewKey: true), in: target, by: caller)
+    }
+
     /// Returns one page of one zone's feed; throws the error of the zone.
     package func changes(
         _ zone: String, after token: String? = nil, limit: Int? = nil, types: [String]? = nil, keys: [String]? = nil, wantsTokenOnly: Bool = false

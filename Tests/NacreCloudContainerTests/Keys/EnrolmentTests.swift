@@ -32,6 +32,13 @@ import Testing
         }
     }
 
+    /// Returns the user at another sign-in.
+    private func signIn(_ name: String, of user: TestCloudUser) -> TestCloudUser {
+        var user = user
+        user.caller.credential = .device(id: name, account: "account")
+        return user
+    }
+
     private func post(_ message: any Form, _ user: TestCloudUser) async throws {
         _ = try await user.cloud.postEnrolment(KeysEnrolmentPostRequest(message: message.bytes), in: user.target, by: user.caller)
     }
@@ -115,8 +122,8 @@ import Testing
         let (ada, bob) = (test.user("_ada"), test.user("_bob"))
         let keys = try SampleKeyring("_ada", container: TestCloud.container)
         let devices = try (0...Limits.enrolmentsPerAccount).map { try Messages("device \($0)") }
-        for device in devices.dropLast() {
-            try await post(device.commitment, ada)
+        for (number, device) in devices.dropLast().enumerated() {
+            try await post(device.commitment, signIn("\(number)", of: ada))
             test.clock.move(bySeconds: 1)
         }
         #expect(try await list(ada).map(\.commitment) == devices.dropLast().map(\.commitment.bytes), "in the order in which they began")
@@ -133,6 +140,20 @@ import Testing
         let database = try await test.cloud.database(ada.target, for: .read, by: ada.caller).id
         let rows = try await test.store.read { try $0.entries(in: database, .enrolment, after: nil, limit: 100) }
         #expect(rows.count == Limits.enrolmentsPerAccount)
+    }
+
+    @Test func `one sign-in has a few conversations of an account, and leaves room for the user's others`() async throws {
+        let test = try await TestCloud(.memory)
+        let (thief, phone) = (signIn("thief", of: test.user("_ada")), signIn("phone", of: test.user("_ada")))
+        let devices = try (0...Limits.enrolmentsPerSignIn).map { try Messages("device \($0)") }
+        for device in devices.dropLast() { try await post(device.commitment, thief) }
+        let last = devices[Limits.enrolmentsPerSignIn]
+        #expect(try await refusal(last.commitment, thief) == .tooManyEnrolmentsOfOne)
+        #expect(try await refusal(devices[0].commitment, thief) == nil, "a repetition")
+        #expect(try await refusal(last.commitment, phone) == nil)
+        #expect(try await list(phone).count == devices.count)
+        test.clock.move(bySeconds: Limits.enrolmentSeconds + 1)
+        #expect(try await refusal(Messages("another").commitment, thief) == nil)
     }
 
     @Test func `a message that answers or opens nothing here is refused, and so is one that is none`() async throws {

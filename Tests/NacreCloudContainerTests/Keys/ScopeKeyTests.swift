@@ -64,6 +64,17 @@ import Testing
         #expect(try Self.refusal(rotated.request(isNewKey: true), over: nil, by: ada)?.code == .conflict)
     }
 
+    @Test func `the stamp of a scope's manifest lies a day ahead of the server's clock at most`() throws {
+        let scope = try SampleScope(SampleKeyring("_ada", container: TestCloud.container), zone: "Diary")
+        let (now, day): (UInt64, UInt64) = (1_000_000, 24 * 3_600_000)
+        func fault(stamp: UInt64) throws -> ServerError? {
+            let request = KeysScopesModifyRequest(zoneID: ZoneID(zoneName: "Diary"), manifest: try scope.next { $0.stamp = stamp }.bytes)
+            return try ScopeAddition(request).fault(at: Timestamp(millisecondsSince1970: Int64(now)))
+        }
+        #expect(try fault(stamp: now + day) == nil)
+        #expect(try fault(stamp: now + day + 1) == .scopeManifestFromTheFuture)
+    }
+
     @Test(arguments: Engine.allCases)
     func `a zone's scope goes on by its manifests, and goes with the zone`(_ engine: Engine) async throws {
         let test = try await TestCloud(engine)
@@ -85,6 +96,8 @@ import Testing
         try await modify(scope.request(isNewKey: true))
         // Sent again after a lost answer.
         try await modify(scope.request(isNewKey: true))
+        let early = KeysScopesModifyRequest(zoneID: ZoneID(zoneName: "Diary"), manifest: try scope.next { $0.stamp = 1 << 52 }.bytes)
+        await #expect(throws: ServerError.scopeManifestFromTheFuture) { try await modify(early) }
         try scope.goOn(isRotated: true)
         let request = try scope.request(isNewKey: true)
         try await modify(request)
@@ -131,14 +144,15 @@ import Testing
         let first = try #require(scope.newest.parts.keyID)
         try await ada.makeZone("Diary", "Work")
         _ = try await ada.cloud.appendKeyStatement(scope.keys.request(), in: ada.target, by: ada.caller)
-        #expect(try await save("early", under: first) == nil, "the zone has no scope")
+        #expect(try await save("early", under: first) == .keyIsNotNewest("secret"), "the zone has no scope")
+        #expect(try await save("early", under: first, zone: ZoneID.defaultZoneName) == .keyIsNotNewest("secret"), "it has no record either")
         _ = try await ada.cloud.modifyScope(scope.request(isNewKey: true), in: ada.target, by: ada.caller)
         #expect(try await save("a", under: first) == nil)
         try scope.goOn(isRotated: true)
         _ = try await ada.cloud.modifyScope(scope.request(isNewKey: true), in: ada.target, by: ada.caller)
         #expect(try await save("b", under: first) == .keyIsNotNewest("secret"))
         #expect(try await save("b", under: #require(scope.newest.parts.keyID)) == nil)
-        #expect(try await save("c", under: first, zone: "Work") == nil, "another zone has another scope")
+        #expect(try await save("c", under: first, zone: "Work") == .keyIsNotNewest("secret"), "another zone has another scope")
         #expect(try await ada.modify([.update("a", ["n": .int64(1)])], zone: "Diary").first?.error == nil)
     }
 }

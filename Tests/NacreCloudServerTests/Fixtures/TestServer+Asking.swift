@@ -1,3 +1,5 @@
+import NacreCloudTestSupport
+import NacreCloudWire
 import Testing
 
 extension TestServer {
@@ -12,5 +14,12 @@ extension TestServer {
                 headers: ["Host": "localhost", "Authorization": "Bearer \(names["\(user).device"] ?? "")"], body: Array(body.utf8)))
         #expect(answer.status == 200, "\(answer.text)")
         return try #require(answer.json)
+    }
+
+    /// Makes a user's log of keys, unless it is there, and the `SampleScope` of a zone, which has none.
+    func makeScope(of user: String, in zone: String) async throws {
+        let scope = try SampleScope(SampleKeyring(names["\(user).name"] ?? "", container: Self.container), zone: zone)
+        try await ask(user, "private/keys/append", String(decoding: scope.keys.request().json(), as: UTF8.self))
+        try await ask(user, "private/keys/scopes/modify", String(decoding: scope.request(isNewKey: true).json(), as: UTF8.self))
     }
 }

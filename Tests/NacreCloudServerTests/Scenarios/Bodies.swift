@@ -21,9 +21,14 @@ enum Body {
     }
 
     /// Returns the member of a record with its encrypted values that has their manifest.
-    static func manifest(stamp: UInt64 = 1, parent: String = "", _ values: [String: [UInt8]]) -> String {
-        let bytes = ManifestBytes(stamp: stamp, parent: parent, values).written { SHA256.digest($0) }
+    static func manifest(in zone: String = ZoneID.defaultZoneName, parent: String = "", _ values: [String: [UInt8]]) -> String {
+        let bytes = ManifestBytes(in: zone, stamp: 1, parent: parent, values).written { SHA256.digest($0) }
         return #""nacre":{"manifest":"\#(Base64.encode(bytes))"}"#
+    }
+
+    /// Returns an encrypted value of the bytes 1 and 2.
+    static func sealed(in zone: String = ZoneID.defaultZoneName) -> String {
+        #"{"value":"AQI=","type":"STRING","isEncrypted":true,"nacre":{"keyID":"\#(ManifestBytes.keyID(in: zone))"}}"#
     }
 
     static func lookup(_ names: String..., more: String = "") -> String {

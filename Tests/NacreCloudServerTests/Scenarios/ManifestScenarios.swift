@@ -8,7 +8,7 @@ extension Scenario {
     private static let inWork = Body.inWork + "," + Body.details
 
     private static func manifest(_ byte: UInt8, stamp: UInt64) -> [UInt8] {
-        ManifestBytes(stamp: stamp, ["secret": [byte]]).written { SHA256.digest($0) }
+        ManifestBytes(in: "Work", stamp: stamp, ["secret": [byte]]).written { SHA256.digest($0) }
     }
 
     private static func text(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
@@ -18,7 +18,8 @@ extension Scenario {
 
     /// Returns the members of a record with the number `n` and an encrypted field.
     private static func record(_ byte: UInt8?, n: Int = 1, _ manifest: [UInt8]? = nil, over base: [UInt8]? = nil) -> String {
-        let secret = byte.map { #","secret":{"value":"\#(text([$0]))","type":"STRING","isEncrypted":true,"nacre":{"keyID":"k"}}"# } ?? ""
+        let key = #""nacre":{"keyID":"\#(ManifestBytes.keyID(in: "Work"))"}"#
+        let secret = byte.map { #","secret":{"value":"\#(text([$0]))","type":"STRING","isEncrypted":true,\#(key)}"# } ?? ""
         let members = [manifest.map { #""manifest":"\#(text($0))""# }, base.map { #""base":"\#(text(SHA256.digest($0)))""# }].compactMap(\.self)
         let details = members.isEmpty ? "" : #","nacre":{\#(members.joined(separator: ","))}"#
         return #""recordName":"r","recordType":"Secret","fields":{"n":{"value":\#(n)}\#(secret)}\#(details)"#
@@ -30,7 +31,16 @@ extension Scenario {
 
     static let manifests: [Scenario] = [
         Scenario(
-            "the first encrypted value of a record needs a manifest, whose stamp is not far ahead", .makeWork(),
+            "a zone takes encrypted values once it has the scope of their key", .makeWork(),
+            save(record(1, first)).lacks(text([1])).gives(
+                200,
+                [
+                    "records[0].serverErrorCode": "BAD_REQUEST", "records[0].nacre.field": "secret",
+                    "records[0].reason": "the key of this encrypted value is not the newest of its scope",
+                ]),
+            .makeScope(in: "Work"), save(record(1, first)).gives(200, ["records[0].nacre.manifest": firstText])),
+        Scenario(
+            "the first encrypted value of a record needs a manifest, whose stamp is not far ahead", .makeWork(), .makeScope(in: "Work"),
             save(record(1)).lacks(text([1])).gives(
                 200,
                 [
@@ -42,6 +52,7 @@ extension Scenario {
             save(record(1, first)).gives(200, ["records[0].nacre.manifest": firstText])),
         Scenario(
             "a manifest comes with its record in every answer with details, whatever keys are wanted, and in no other", .makeWork(),
+            .makeScope(in: "Work"),
             save(record(1, first)).gives(200, ["records[0].nacre.manifest": firstText]),
             .post("private/records/lookup", .ada, Body.lookup("r", more: Body.inWork)).lacks(text(first))
                 .gives(200, ["records[0].fields.secret.isEncrypted": true]),
@@ -58,6 +69,7 @@ extension Scenario {
             ).detailed.gives(200, ["zones[0].records[0].nacre.manifest": firstText])),
         Scenario(
             "a save over another manifest is a conflict, a client without keys changes plain fields, and no manifest is public", .makeWork(),
+            .makeScope(in: "Work"),
             save(record(1, first)).gives(),
             save(record(2, second, over: second)).gives(
                 200,

@@ -110,12 +110,12 @@ extension Scenario {
                 Body.query("Star", filters: [Body.filter("size", "IN", #"{"value":[\#(manyValues)],"type":"INT64_LIST"}"#)], more: Body.details)
             ).detailed.gives(400, ["nacre.code": 27, "nacre.internalCode": 2023])),
         Scenario(
-            "a filter on an encrypted field",
+            "a filter on an encrypted field", .makeScope(),
             .post(
                 "private/records/modify", .device("ada"),
                 Body.modify(
                     "create",
-                    #""recordName":"a","recordType":"Diary","fields":{"n":{"value":1},"secret":{"value":"AQI=","type":"STRING","isEncrypted":true,"nacre":{"keyID":"k"}}},"#
+                    #""recordName":"a","recordType":"Diary","fields":{"n":{"value":1},"secret":\#(Body.sealed())},"#
                         + Body.manifest(["secret": [1, 2]])
                 )
             ).detailed.gives(200, ["records[0].serverErrorCode": .absent]),

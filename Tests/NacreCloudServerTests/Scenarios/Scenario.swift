@@ -54,6 +54,8 @@ enum Step: Sendable {
     case store(FaultyStore.Fault?)
     /// Another process of the same cloud revokes the user's account token.
     case revokeElsewhere(String)
+    /// A device of `ada` makes a scope in a zone: its key is that of `Body.sealed` and `Body.manifest`.
+    case makeScope(in: String = ZoneID.defaultZoneName)
     /// An administrator sets these index options of a type's fields; their rows are built, or wait to be.
     case setIndexes(type: String, fields: [String], IndexOptions, builds: Bool)
     /// An administrator sets whose saves may add types and fields.

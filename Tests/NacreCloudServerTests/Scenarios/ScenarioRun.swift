@@ -30,6 +30,7 @@ struct ScenarioRun {
             case .later(let seconds): server.clock.advance(seconds)
             case .store(let fault): server.store.fail(fault)
             case .revokeElsewhere(let user): try await server.revokeElsewhere(user)
+            case .makeScope(let zone): try await server.makeScope(of: "ada", in: zone)
             case .setIndexes(let type, let fields, let options, let builds):
                 for field in fields {
                     _ = try await server.cloud.schemas.setIndexes(

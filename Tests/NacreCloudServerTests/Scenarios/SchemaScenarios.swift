@@ -89,14 +89,14 @@ extension Scenario {
                 200, ["records[0].nacre.code": 12, "records[0].nacre.internalCode": 2006, "records[0].nacre.field": "f"])),
     ]
 
-    private static let sealed = #""f":{"value":"AQI=","type":"STRING","isEncrypted":true,"nacre":{"keyID":"k"}}"#
+    private static let sealed = #""f":\#(Body.sealed())"#
 
     private static let encrypted: [Scenario] = [
         story(
             "an encrypted value for a plain field", [save("a", #""f":{"value":"x"}"#)],
             refuses(sealed, "Attempt to save encrypted data in non encrypted field type")),
         story(
-            "a plain value for an encrypted field", [save("a", sealed, "," + Body.manifest(["f": [1, 2]]))],
+            "a plain value for an encrypted field", [.makeScope(), save("a", sealed, "," + Body.manifest(["f": [1, 2]]))],
             refuses(
                 #""f":{"value":"x"}"#, "invalid attempt to set value type STRING for field 'f' for type 'Task', defined to be: ENCRYPTED_STRING")),
         Scenario(

@@ -22,22 +22,23 @@ import Testing
         "link": .reference(Reference(recordName: "parent", action: .none)), "strings": .stringList(["a", ""]), "ints": .int64List([1, -1]),
         "doubles": .doubleList([.pi]), "whens": .timestampList([Timestamp(secondsSince2001: -0.5)]), "blocks": .bytesList([[1], []]),
         "places": .locationList([Location(latitude: 0, longitude: 0)]), "links": .referenceList([Reference(recordName: "x", action: .none)]),
-        "sealed": .sealed(SealedValue(type: .string, keyID: "k", bytes: [9, 8, 7])),
+        "sealed": .sealed(SealedValue(type: .string, keyID: ManifestBytes.keyID(in: "Notes"), bytes: [9, 8, 7])),
     ]
 
     private static func write(to test: TestCloud) async throws {
         let ann = test.user("_ann")
         try await ann.makeZone("Notes")
+        try await ann.makeScope(in: "Notes")
         var all = RecordOperation.create("all", values)
-        all.change.manifest = RecordChange.Manifest(bytes: ManifestBytes(stamp: 1, ["sealed": [9, 8, 7]]).written { SHA256.digest($0) })
+        all.change.manifest = RecordChange.Manifest(bytes: ManifestBytes(in: "Notes", stamp: 1, ["sealed": [9, 8, 7]]).written { SHA256.digest($0) })
         try await ann.modify([.create("parent", ["n": .int64(1)]), .create("gone"), all], zone: "Notes", id: "operation")
         test.clock.move(bySeconds: 60)
         try await ann.modify([.create("child", parent: "parent"), .delete("gone")], zone: "Notes", token: [1, 2, 3])
         try await test.user("_bob", in: .public).modify([.create("hello", values.only(["string", "int"]))])
     }
 
-    /// Returns a reader's answers, without tokens, which each server seals anew, and without manifests, which the first
-    /// version did not know.
+    /// Returns a reader's answers, without tokens, which each server seals anew, and without manifests and names of
+    /// scopes' keys, which the first version did not know.
     private static func answers(of test: TestCloud) async throws -> [RecordResult] {
         let ann = test.user("_ann")
         let page = try await ann.changes("Notes")
@@ -46,6 +47,10 @@ import Testing
         return try await (ann.lookup(names, zone: "Notes") + page.records + test.world().lookup(["hello"])).map { result in
             guard case .record(var record) = result else { return result }
             record.manifest = nil
+            if case .sealed(var value)? = record.fields["sealed"] {
+                value.keyID = "k"
+                record.fields["sealed"] = .sealed(value)
+            }
             return .record(record)
         }
     }

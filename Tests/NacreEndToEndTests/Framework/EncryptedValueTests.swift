@@ -102,6 +102,36 @@ struct EncryptedValueTests {
         }
     }
 
+    @Test func `a value for a zone that another device has made anew is sealed under a key of the new zone, and read there`() async throws {
+        try await withDevices { a, b, _, _ in
+            try await a.save(Self.note())
+            try await b.deleteRecordZone(withID: Device.zoneID)
+            try await b.save(CKRecordZone(zoneID: Device.zoneID))
+            // This process still has the keys of the zone that is gone.
+            try await a.save(Self.note())
+            #expect(try await b.record(for: Self.id).encryptedValues["diagnosis"] as? String == "measles-7f31")
+        }
+    }
+
+    @Test func `a device that knows a record by its name alone moves it, and its values stay`() async throws {
+        try await withDevices { a, b, stranger, _ in
+            try await a.save(Self.note())
+            try await a.save(Device.note("folder", "x"))
+            let moved = { () -> CKRecord in
+                let record = CKRecord(recordType: "Note", recordID: Self.id)
+                record.setParent(Device.recordID("folder"))
+                return record
+            }
+            let refused = try await stranger.modifyRecords(saving: [moved()], deleting: [], savePolicy: .changedKeys)
+            #expect((refused.saveResults[Self.id]?.error as? CKError)?.code == .accountTemporarilyUnavailable)
+            let results = try await b.modifyRecords(saving: [moved()], deleting: [], savePolicy: .changedKeys)
+            for record in [try #require(results.saveResults[Self.id]).get(), try await a.record(for: Self.id)] {
+                #expect(record.parent?.recordID == Device.recordID("folder") && record["text"] as? String == "plain bread")
+                #expect(record.encryptedValues["diagnosis"] as? String == "measles-7f31")
+            }
+        }
+    }
+
     @Test func `a device without keys sees the rest of a record, changes it, and is told the remedy when it saves a value`() async throws {
         try await withDevices { a, b, stranger, _ in
             try await a.save(Self.note())

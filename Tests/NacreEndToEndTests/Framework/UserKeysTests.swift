@@ -245,6 +245,34 @@ import Testing
         }
     }
 
+    @Test func `a reset leaves the default zone's records without their encrypted values, and the next save of one clears the others`() async throws {
+        try await KeyProcess.withDevices { process, _ in
+            /// Returns the private database in a new process of a device.
+            func database(_ device: String) throws -> CKDatabase { CKContainer(line: try process(device).line).privateCloudDatabase }
+            let (phone, id) = (try process("phone"), CKRecord.ID(recordName: "one"))
+            let note = CKRecord(recordType: "Note", recordID: id)
+            note["text"] = "plain bread"
+            for key in ["diagnosis", "remedy"] { note.encryptedValues[key] = "measles" }
+            try await CKContainer(line: phone.line).privateCloudDatabase.save(note)
+            try await join(try process("tablet"), by: phone)
+            #expect(try await database("tablet").record(for: id).encryptedValues.allKeys() == ["diagnosis", "remedy"])
+            try await phone.keys().reset()
+            for device in ["phone", "tablet"] {
+                let shown = try await database(device).record(for: id)
+                #expect(shown["text"] as? String == "plain bread" && shown.encryptedValues.allKeys().isEmpty, "\(device)")
+            }
+            let writer = try database("phone")
+            let record = try await writer.record(for: id)
+            record["text"] = "plain cake"
+            try await writer.save(record)
+            record.encryptedValues["diagnosis"] = "mumps"
+            try await writer.save(record)
+            let last = try await database("phone").record(for: id)
+            #expect(last["text"] as? String == "plain cake" && last.encryptedValues.allKeys() == ["diagnosis"])
+            #expect(last.encryptedValues["diagnosis"] as? String == "mumps")
+        }
+    }
+
     @Test func `the 24 words reset the account on a new device, and without words a device without keys cannot`() async throws {
         try await KeyProcess.withDevices { process, _ in
             let phone = try process("phone")
