@@ -1,3 +1,4 @@
+import NacreCloudAccounts
 import NacreCloudTestSupport
 import NacreCloudWire
 import NacreEncryptionForms
