@@ -17,7 +17,7 @@ const tokensMax = 200;
 const filesAtOnce = 4;
 /** Failures in a row, without progress, after which a file is given up; and the codes of failures that may pass. */
 const failuresMax = 3;
-const passing = ["NETWORK_ERROR", "NOT_FOUND", "CONFLICT", "SERVICE_UNAVAILABLE", "TRY_AGAIN_LATER"];
+const passing = ["NETWORK_ERROR", "NOT_FOUND", "CONFLICT", "SERVICE_UNAVAILABLE", "THROTTLED", "TRY_AGAIN_LATER"];
 /** Milliseconds after which a file is tried again at the latest, however long the server asks to wait. */
 const pauseMax = 60_000;
 
@@ -110,7 +110,7 @@ class Uploads {
         const urls = new Map();
         for (let start = 0; start < whole.length; start += tokensMax) {
             const asked = whole.slice(start, start + tokensMax);
-            const tokens = await this.#tokens(asked.map((item) => this.#token(item)));
+            const tokens = await this.#again(() => this.#tokens(asked.map((item) => this.#token(item))));
             asked.forEach((item, index) => urls.set(item, tokens[index].url));
         }
         // The URLs of whole files are good for some minutes only, so these go first.
@@ -153,19 +153,49 @@ class Uploads {
     }
 
     /**
-     * Sends a whole file to the URL that it was given with others, or to a new one if that has expired behind them.
-     * @param {Item} item
-     * @param {string} url
+     * Does a work again after failures that may pass, with longer and longer pauses, as long as the server asks.
+     * @template T
+     * @param {(progress: () => void) => Promise<T>} work calls `progress` when it has come further than before
+     * @returns {Promise<T>}
      */
-    async #sendToURL(item, url) {
-        try {
-            return await this.#sendWhole(item, url);
-        } catch (error) {
-            const { ckErrorCode, reason } = /** @type {any} */ (error) ?? {};
-            if (ckErrorCode !== "BAD_REQUEST" || reason !== urlExpired) throw error;
-            const [token] = await this.#tokens([this.#token(item)]);
-            return this.#sendWhole(item, token.url);
+    async #again(work) {
+        for (let failures = 0; ;) {
+            try {
+                return await work(() => { failures = 0; });
+            } catch (error) {
+                const { ckErrorCode, retryAfter = 0 } = /** @type {any} */ (error) ?? {};
+                failures += 1;
+                if (!passing.includes(ckErrorCode) || failures > failuresMax) throw error;
+                const pause = Math.min(Math.max(500 * 2 ** failures, retryAfter * 1000), pauseMax);
+                await this.#transport.services.pause(pause, this.#options.signal);
+                this.#options.signal?.throwIfAborted();
+            }
         }
+    }
+
+    /**
+     * Sends a whole file to the URL that it was given with others, or to a new one: if that has expired behind them, and
+     * after a failure, since an URL takes one file.
+     * @param {Item} item
+     * @param {string | undefined} url
+     */
+    #sendToURL(item, url) {
+        return this.#again(async () => {
+            const given = url;
+            url = undefined;
+            try {
+                return await this.#sendWhole(item, given ?? await this.#newURL(item));
+            } catch (error) {
+                const { ckErrorCode, reason } = /** @type {any} */ (error) ?? {};
+                if (!given || ckErrorCode !== "BAD_REQUEST" || reason !== urlExpired) throw error;
+                return this.#sendWhole(item, await this.#newURL(item));
+            }
+        });
+    }
+
+    /** @param {Item} item */
+    async #newURL(item) {
+        return (await this.#tokens([this.#token(item)]))[0].url;
     }
 
     /**
@@ -188,23 +218,15 @@ class Uploads {
      */
     async #sendParts(item) {
         const chunks = await digests(item.blob);
-        let [reached, failures] = [0, 0];
-        for (;;) {
-            try {
-                const awaited = await this.#announce(item, chunks);
-                if (!awaited.body) return await this.#sendWhole(item, awaited.url);
-                return await this.#sendRest(item, awaited, (loaded) => {
-                    if (loaded > reached) [reached, failures] = [loaded, 0];
-                });
-            } catch (error) {
-                const { ckErrorCode, retryAfter = 0 } = /** @type {any} */ (error) ?? {};
-                failures += 1;
-                if (!passing.includes(ckErrorCode) || failures > failuresMax) throw error;
-                const pause = Math.min(Math.max(500 * 2 ** failures, retryAfter * 1000), pauseMax);
-                await this.#transport.services.pause(pause, this.#options.signal);
-                this.#options.signal?.throwIfAborted();
-            }
-        }
+        let reached = 0;
+        return this.#again(async (progress) => {
+            const awaited = await this.#announce(item, chunks);
+            if (!awaited.body) return this.#sendWhole(item, awaited.url);
+            return this.#sendRest(item, awaited, (loaded) => {
+                if (loaded > reached) progress();
+                reached = Math.max(reached, loaded);
+            });
+        });
     }
 
     /**

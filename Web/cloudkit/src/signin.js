@@ -18,7 +18,8 @@ export class SignIn {
     #page;
     /** @type {Window | null} */
     #popup = null;
-    #isListening = false;
+    /** Whether the page has called `setUpAuth`, and has buttons. */
+    #isSetUp = false;
     /** Calls of `setUp` that are under way. */
     #asking = 0;
     /** @type {AbortController | undefined} of what the buttons do */
@@ -31,6 +32,7 @@ export class SignIn {
     constructor(transport, caller) {
         this.#transport = transport;
         this.#caller = caller;
+        this.#listen();
     }
 
     /** @returns {Promise<UserIdentity | null>} */
@@ -42,14 +44,14 @@ export class SignIn {
         } finally {
             this.#asking -= 1;
         }
-        this.#listen();
+        this.#isSetUp = true;
         this.#show();
         return this.#user;
     }
 
     /** Shows that the session has ended, if the buttons were set up. */
     async refresh() {
-        if (!this.#isListening || this.#asking > 0) return;
+        if (!this.#isSetUp || this.#asking > 0) return;
         try {
             await this.setUp();
         } catch (error) {
@@ -159,19 +161,31 @@ export class SignIn {
 
     /** Hears the popup, and of sign-ins and sign-outs in other tabs. */
     #listen() {
-        if (this.#isListening || typeof globalThis.document === "undefined") return;
-        this.#isListening = true;
+        if (typeof globalThis.document === "undefined") return;
         addEventListener("message", (event) => this.#hear(event));
         addEventListener("storage", ({ key, oldValue, newValue }) => {
-            const { session } = this.#transport;
             // A text in place of another one is a newer token of the session.
-            if (key !== session.storageKey || (oldValue && newValue)) return;
-            if (!newValue) {
-                session.onReplace();
-                session.signOuts.resolve(undefined);
-            }
-            this.setUp().then((user) => { if (newValue && user) session.signIns.resolve(user); }, (error) => session.signIns.reject(error));
+            if (key === this.#transport.session.storageKey && !(oldValue && newValue)) this.#follow(Boolean(newValue));
         });
+    }
+
+    /**
+     * Does as another tab did.
+     * @param {boolean} isIn true: a user has signed in there; false: out
+     */
+    async #follow(isIn) {
+        const { session } = this.#transport;
+        if (!isIn) {
+            session.onReplace();
+            session.signOuts.resolve(undefined);
+            if (!this.#isSetUp) return;
+        }
+        try {
+            const user = this.#isSetUp ? await this.setUp() : await this.#caller();
+            if (isIn && user) session.signIns.resolve(user);
+        } catch (error) {
+            session.signIns.reject(error);
+        }
     }
 
     /**

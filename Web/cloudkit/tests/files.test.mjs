@@ -104,7 +104,7 @@ test("after a broken connection a file goes on where it stood", async () => {
 test("a file goes on when the server is away for a moment, as soon as the server says", async () => {
     const busy = [
         new Response("<html>", { status: 502 }), new Response("<html>", { status: 503, headers: { "Retry-After": "7" } }),
-        new Response(JSON.stringify({ serverErrorCode: "TRY_AGAIN_LATER" }), { status: 503 }),
+        new Response(JSON.stringify({ serverErrorCode: "THROTTLED" }), { status: 429 }),
     ];
     answers = ({ method }) => (method === "PATCH" ? busy.shift() : undefined);
     pauses.length = 0;
@@ -113,6 +113,29 @@ test("a file goes on when the server is away for a moment, as soon as the server
     answers = () => undefined;
     assert.ok((await downloaded(record.fields.picture.value)).equals(bytes));
     assert.deepEqual(pauses, [1000, 7000, 4000]);
+});
+
+test("a small file is sent again, to a new URL, when the connection breaks and when the server is busy", async () => {
+    const busy = () => new Response(JSON.stringify({ serverErrorCode: "TRY_AGAIN_LATER", retryAfter: 9 }), { status: 503 });
+    let [tries, tokens] = [0, 0];
+    breaks = ({ bytes }) => bytes === 4 && (tries += 1) === 1;
+    answers = ({ bytes, path }) => {
+        if (path.endsWith("/assets/upload")) return (tokens += 1) === 1 ? busy() : undefined;
+        return bytes === 4 && tries === 2 ? busy() : undefined;
+    };
+    pauses.length = 0;
+    const record = await saved({ picture: new Blob(["blue"]) });
+    [breaks, answers] = [() => false, () => undefined];
+    assert.equal((await downloaded(record.fields.picture.value)).toString(), "blue");
+    assert.deepEqual([tries, tokens, pauses], [3, 4, [9000, 1000, 9000]]);
+});
+
+test("a small file whose connection keeps breaking ends the save", async () => {
+    let tries = 0;
+    breaks = ({ bytes }) => bytes === 4 && (tries += 1) > 0;
+    const error = await refusal(database.saveRecords({ recordType: "Note", fields: { picture: new Blob(["blue"]) } }, { zoneID: "Photos" }));
+    breaks = () => false;
+    assert.deepEqual([error.ckErrorCode, tries], ["NETWORK_ERROR", 4]);
 });
 
 test("small files go before large ones, whose sending may outlast the URLs", async () => {

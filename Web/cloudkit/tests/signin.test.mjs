@@ -116,3 +116,18 @@ test("a tab keeps its user's notifications when another tab gets a newer token o
     hear();
     assert.equal(container.isRegisteredForNotifications, true);
 });
+
+test("a tab that never called setUpAuth is signed out and in with another tab", { timeout: 10_000 }, async () => {
+    const page = openPage(url);
+    page.localStorage.setItem(tokenKey, "ada");
+    const [container, otherTab] = [configured({ persist: true }), configured({ persist: true })];
+    await container.registerForNotifications();
+    const [left, came] = [container.whenUserSignsOut(), container.whenUserSignsIn()];
+    page.localStorage.changes.length = 0;
+    await otherTab.signOut();
+    for (const change of page.localStorage.changes.splice(0)) page.tell("storage", change);
+    assert.deepEqual([await left, container.isRegisteredForNotifications], [undefined, false]);
+    await otherTab.signIn("ben");
+    for (const change of page.localStorage.changes) page.tell("storage", change);
+    assert.equal((await came).userRecordName, "ben");
+});
