@@ -19,7 +19,7 @@ struct Nacre {
             Agent.command, Listen.command, Demo.command, TortureCommand.command, ContainerCommands.command, TokenCommands.command,
             UserCommands.command,
             SessionCommands.command, RoleCommands.command, QuotaCommands.command, UsageCommand.command, RateCommands.command, PushCommands.command,
-            SubscriptionCommands.command, WebhookCommands.command, ShareCommands.command,
+            SubscriptionCommands.command, WebhookCommands.command, ShareCommands.command, WebCommands.command,
             AuditCommands.command, AlertCommands.command, MailCommands.command, Logs.command, Why.command, TelemetryCommand.command,
             MCPCommand.command,
             SchemaCommands.command, CktoolCommands.command, RecordCommands.command, ZoneCommands.command, QueryCommands.command,

@@ -10,29 +10,33 @@ import Testing
 /// Tests of the addresses of CloudKit JS. What the library does is tested in `Web/cloudkit/tests`.
 struct WebLibraryTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appending(path: "Web/cloudkit/src")
+        .appending(path: "Web/cloudkit")
 
     private func get(_ path: String, _ headers: [String: String] = [:]) async throws -> Answer {
         let headers = ["Host": "localhost"].merging(headers) { $1 }
         return await (try await TestServer()).respond(Question(method: "GET", target: path, headers: headers))
     }
 
-    @Test func `the program has the library that Scripts/cloudkit-js/make makes of the files of Web/cloudkit/src`() throws {
-        let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).filter { $0.hasSuffix(".js") }.sorted()
+    @Test func `the program has the library that Scripts/cloudkit-js/make makes of the files of Web/cloudkit`() throws {
+        let sources = try FileManager.default.contentsOfDirectory(atPath: Self.folder.appending(path: "src").path).filter { $0.hasSuffix(".js") }
+        let names = ["cloudkit.d.ts", "package/package.json"] + sources.sorted().map { "src/\($0)" }
         let digests = try names.map { name in
-            "src/\(name) \(Hex.encode(SHA256.digest([UInt8](try Data(contentsOf: Self.folder.appending(path: name))))))\n"
+            "\(name) \(Hex.encode(SHA256.digest([UInt8](try Data(contentsOf: Self.folder.appending(path: name))))))\n"
         }
         let version = String(Hex.encode(SHA256.digest(Array(digests.joined().utf8))).prefix(16))
-        #expect(WebLibrary.buildVersion == version, "Web/cloudkit/src has changed: run Scripts/cloudkit-js/make")
-        #expect(WebLibrary.files.keys.sorted() == ["cloudkit-worker.js", "cloudkit.js", "cloudkit.mjs"])
-        for (name, file) in WebLibrary.files {
-            let content = try #require(Compression.gunzip(file.gzip, length: file.length), "\(name)")
-            #expect(String(decoding: content, as: UTF8.self).contains(version), "\(name)")
+        #expect(WebLibrary.buildVersion == version, "Web/cloudkit has changed: run Scripts/cloudkit-js/make")
+        #expect(WebLibrary.files.keys.sorted() == ["cloudkit-worker.js", "cloudkit.d.mts", "cloudkit.d.ts", "cloudkit.js", "cloudkit.mjs", "package.json"])
+        #expect(WebLibrary.scripts.map(\.name) == ["cloudkit.js", "cloudkit.mjs"])
+        for script in WebLibrary.scripts { #expect(String(decoding: script.content, as: UTF8.self).contains(version), "\(script.name)") }
+        for (name, source) in [("cloudkit.d.ts", "cloudkit.d.ts"), ("package.json", "package/package.json")] {
+            let file = try #require(WebLibrary.files[name])
+            let content = Compression.gunzip(file.gzip, length: file.length)
+            #expect(content == [UInt8](try Data(contentsOf: Self.folder.appending(path: source))), "\(name)")
         }
     }
 
     @Test func `each script of the library has at most 25 KB of gzip`() {
-        for (name, file) in WebLibrary.files { #expect(file.gzip.count <= 25 << 10, "\(name)") }
+        for name in ["cloudkit.js", "cloudkit.mjs"] { #expect((WebLibrary.files[name]?.gzip.count).map { $0 <= 25 << 10 } == true, "\(name)") }
     }
 
     @Test(arguments: ["/ck/1/cloudkit.js", "/ck/2/cloudkit.js", "/ck/2/cloudkit.mjs"])
@@ -53,6 +57,33 @@ struct WebLibraryTests {
         #expect(worker.status == 200 && worker.header("Service-Worker-Allowed") == "/")
         #expect(worker.header("Content-Type") == "text/javascript; charset=utf-8")
         #expect(try await get("/ck/2/cloudkit.js").header("Service-Worker-Allowed") == nil)
+    }
+
+    @Test(arguments: [
+        ("cloudkit.d.ts", "application/typescript; charset=utf-8"), ("cloudkit.d.mts", "application/typescript; charset=utf-8"),
+        ("package.json", "application/json"),
+    ])
+    func `beside the library stand its types and a package for Node`(_ name: String, _ type: String) async throws {
+        let file = try #require(WebLibrary.files[name])
+        let answer = try await get("/ck/2/\(name)", ["Origin": "https://app.example"])
+        #expect(answer.status == 200 && answer.body == Compression.gunzip(file.gzip, length: file.length))
+        #expect(answer.header("Content-Type") == type && answer.header("Access-Control-Allow-Origin") == "*")
+    }
+
+    @Test func `the module names its types, as Deno looks for them`() async throws {
+        #expect(try await get("/ck/2/cloudkit.mjs").header("X-TypeScript-Types") == "./cloudkit.d.mts")
+        #expect(try await get("/ck/2/cloudkit.js").header("X-TypeScript-Types") == nil)
+    }
+
+    @Test func `the element of a script has the hash of the bytes that the address of the build answers`() async throws {
+        for script in WebLibrary.scripts {
+            let answer = try await get(script.path)
+            let hash = "sha256-\(Data(SHA256.digest(answer.body)).base64EncodedString())"
+            #expect(script.integrity == hash)
+            let element = script.element(url: "https://cloud.example")
+            #expect(element.contains("=\"https://cloud.example\(script.path)\" integrity=\"\(hash)\" crossorigin=\"anonymous\""))
+            #expect(element.hasPrefix(script.name == "cloudkit.js" ? "<script src=" : "<link rel=\"modulepreload\" href="))
+        }
     }
 
     @Test func `the address of a build is kept for a year, and that of another build leads nowhere`() async throws {

@@ -127,6 +127,25 @@ export type Value = string | number | boolean | Date | ArrayBuffer | ArrayBuffer
 export interface Field { value: any; type?: string; isEncrypted?: boolean }
 export type FieldToSave = { value: Value | Value[]; type?: string; isEncrypted?: boolean } | Value | Value[];
 
+/** The values of answers by the types of their fields: bytes are in base64, times in milliseconds since 1970. */
+export interface ValuesReceived {
+    STRING: string; INT64: number; DOUBLE: number; TIMESTAMP: number; BYTES: string; LOCATION: Location; REFERENCE: Reference; ASSETID: Asset;
+    STRING_LIST: string[]; INT64_LIST: number[]; DOUBLE_LIST: number[]; TIMESTAMP_LIST: number[]; BYTES_LIST: string[];
+    LOCATION_LIST: Location[]; REFERENCE_LIST: Reference[]; ASSETID_LIST: Asset[];
+}
+/** The values that a save takes in their place. */
+export interface ValuesToSave extends Omit<ValuesReceived, "TIMESTAMP" | "BYTES" | "ASSETID" | `${"TIMESTAMP" | "BYTES" | "ASSETID"}_LIST`> {
+    TIMESTAMP: number | Date; BYTES: string | ArrayBuffer | ArrayBufferView; ASSETID: Asset | Blob;
+    TIMESTAMP_LIST: (number | Date)[]; BYTES_LIST: (string | ArrayBuffer | ArrayBufferView)[]; ASSETID_LIST: (Asset | Blob)[];
+}
+export type FieldType = keyof ValuesReceived;
+/** A field of an answer whose type a schema tells. `nacre schema types` writes it, and the two that follow. */
+export interface TypedField<T extends FieldType> { value: ValuesReceived[T]; type: T; isEncrypted?: false }
+/** Such a field of a record to save. null takes its value away. */
+export type TypedFieldToSave<T extends FieldType> = TypedField<T> | { value: ValuesToSave[T] | null; type?: T } | ValuesToSave[T] | null;
+/** An encrypted field: its value is sealed, in base64, and goes back as it came. */
+export interface SealedField<T extends FieldType> { value: string; type: T; isEncrypted: true }
+
 export interface Stamp { timestamp: number; userRecordName: string; deviceID?: string }
 
 export interface RecordToSave {
@@ -285,13 +304,14 @@ export class Database {
     readonly databaseScope: DatabaseScope;
     toString(): string;
 
-    saveRecords(records: OneOrMany<RecordToSave>, options?: Saving): Promise<RecordsResponse>;
-    fetchRecords(records: OneOrMany<RecordOrName>, options?: Reading): Promise<RecordsResponse>;
+    /** This and the methods that read take the type of their records, such as one of `nacre schema types`. */
+    saveRecords<R extends RecordReceived = RecordReceived>(records: OneOrMany<RecordToSave>, options?: Saving): Promise<RecordsResponse<R>>;
+    fetchRecords<R extends RecordReceived = RecordReceived>(records: OneOrMany<RecordOrName>, options?: Reading): Promise<RecordsResponse<R>>;
     deleteRecords(records: OneOrMany<RecordOrName>, options?: Saving): Promise<RecordsResponse>;
     newRecordsBatch(options?: Saving): RecordsBatchBuilder;
-    performQuery(query: Query | QueryResponse, options?: Querying): Promise<QueryResponse>;
-    queryPages(query: Query, options?: Querying): AsyncGenerator<QueryResponse, void, undefined>;
-    queryRecords(query: Query, options?: Querying): AsyncGenerator<RecordReceived, void, undefined>;
+    performQuery<R extends RecordReceived = RecordReceived>(query: Query | QueryResponse<R>, options?: Querying): Promise<QueryResponse<R>>;
+    queryPages<R extends RecordReceived = RecordReceived>(query: Query, options?: Querying): AsyncGenerator<QueryResponse<R>, void, undefined>;
+    queryRecords<R extends RecordReceived = RecordReceived>(query: Query, options?: Querying): AsyncGenerator<R, void, undefined>;
 
     saveRecordZones(zones: OneOrMany<ZoneOrName>, options?: Cancelling): Promise<RecordZonesResponse>;
     fetchRecordZones(zones: OneOrMany<ZoneOrName>, options?: Cancelling): Promise<RecordZonesResponse>;
@@ -330,12 +350,12 @@ export class Response {
     readonly hasErrors: boolean;
     readonly errors: CKError[];
 }
-export class RecordsResponse extends Response {
+export class RecordsResponse<R extends RecordReceived = RecordReceived> extends Response {
     readonly isRecordsResponse: true;
-    readonly records: RecordReceived[];
+    readonly records: R[];
     readonly numbersAsStrings: boolean;
 }
-export class QueryResponse extends RecordsResponse {
+export class QueryResponse<R extends RecordReceived = RecordReceived> extends RecordsResponse<R> {
     readonly isQueryResponse: true;
     readonly query: Query;
     readonly zoneID?: ZoneID;

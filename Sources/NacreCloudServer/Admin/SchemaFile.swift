@@ -1,7 +1,7 @@
 import NacreCloudContainer
 package import NacreCloudWire
 
-/// Checks a schema's text without a server.
+/// Reads a schema's text without a server.
 package enum SchemaFile {
     /// The error that an import of the text would fail with in any container: a fault in the text, or a missing part.
     /// nil if there is none.
@@ -12,5 +12,12 @@ package enum SchemaFile {
         } catch {
             return error
         }
+    }
+    /// Returns the records of a schema as types of TypeScript.
+    /// - Parameters:
+    ///   - text: The schema, in CloudKit's schema language.
+    ///   - module: The module with the declarations of CloudKit JS.
+    package static func typeScript(of text: String, module: String) throws(ServerError) -> String {
+        SchemaTypeScript(try SchemaText.schema(from: text), module: module).text
     }
 }

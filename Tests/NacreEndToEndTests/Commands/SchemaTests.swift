@@ -199,6 +199,27 @@ import Testing
         }
     }
 
+    @Test func `the types of a file are those of the container that it was imported into`() async throws {
+        try await with { administrator in
+            _ = try await administrator.prepared()
+            let (folder, file) = (administrator.server.scratch, administrator.server.scratch + "/notes.ckdb")
+            try "DEFINE SCHEMA RECORD TYPE Note (text STRING); RECORD TYPE Users (roles LIST<INT64>);"
+                .write(toFile: file, atomically: true, encoding: .utf8)
+            let types = ["schema", "types", "--typescript"]
+            let ofFile = try await Nacre.run(types + [file], in: folder)
+            #expect(ofFile.status == 0 && ofFile.output.contains("        text?: CloudKit.TypedField<\"STRING\">;\n"), "\(ofFile)")
+            #expect(ofFile.output.contains(" from \"cloudkit\";\n"))
+            try #require(try await administrator.run(["schema", "import", file] + Self.container).status == 0)
+            let ofContainer = try await administrator.run(types + Self.container)
+            #expect(ofContainer.status == 0 && ofContainer.output == ofFile.output, "\(ofContainer)")
+            let json = try await Nacre.run(types + [file, "--module", "./cloudkit.mjs", "--json"], in: folder).object()
+            #expect(json["text"] as? String == ofFile.output.replacing("\"cloudkit\";", with: "\"./cloudkit.mjs\";"))
+            try "DEFINE SCHEMA RECORD TYPE Note (text TEXT);".write(toFile: file, atomically: true, encoding: .utf8)
+            let wrong = try await Nacre.run(types + [file], in: folder)
+            #expect(wrong.status == 2 && wrong.output.isEmpty && wrong.messages.contains("notes.ckdb: "), "\(wrong)")
+        }
+    }
+
     @Test func `a file is validated without a server, and with one against what an import refuses`() async throws {
         try await with { administrator in
             _ = try await administrator.preparedWithUser()

@@ -7,6 +7,7 @@ enum SchemaCommands {
         subcommands: [
             SchemaExport.command, SchemaImport.command, SchemaValidate.command, SchemaDiff.command, SchemaDeploy.command, SchemaIndex.command,
             SchemaReset.command, SchemaHistory.command, SchemaUndo.command, SchemaIndexes.command, SchemaCounts.command,
+            SchemaTypes.command,
         ])
 }
 
