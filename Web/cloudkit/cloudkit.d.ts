@@ -2,7 +2,7 @@
 
 export as namespace CloudKit;
 
-declare const CloudKit: typeof import("./cloudkit") & { logToConsole: boolean };
+declare const CloudKit: typeof import("./cloudkit") & { logToConsole: boolean; readonly Promise: PromiseConstructor };
 export default CloudKit;
 
 // Configuration

@@ -1,13 +1,19 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 
 import CloudKit from "../src/module.js";
 
 const rows = readFileSync(new URL("../members.tsv", import.meta.url), "utf8").trim().split("\n").slice(1).map((line) => {
     const [member, kind, value, since, status] = line.split("\t");
     const [, owner, separator, name] = /^(\w+)([.#])(\w+)$/.exec(member);
-    return { member, owner, isStatic: separator === ".", name, kind, value, since, status };
+    // A function or method has the least and the most of its arguments there, or one number for both.
+    const [least, most = least] = value.split("-").map(Number);
+    return { member, owner, isStatic: separator === ".", name, kind, value, least, most, since, status };
 });
 const built = rows.filter(({ status }) => status === "built");
 
@@ -45,6 +51,41 @@ test("each member that the table says is built has its kind, and its value", () 
             case "property": assert.ok(row.name in instances[row.owner] && typeof found !== "function", label); break;
             default: assert.equal(typeof found, row.kind, label);
         }
+    }
+});
+
+test("each function and method takes as many arguments as the table says", () => {
+    const rowsWithCounts = built.filter(({ kind, value }) => kind === "method" || (kind === "function" && value !== ""));
+    assert.deepEqual(rowsWithCounts.filter(({ value }) => !/^\d(-\d)?$/.test(value)), []);
+    for (const row of rowsWithCounts) {
+        // An argument with a value of its own does not count.
+        const declared = row.member === "CloudKit.toRecordReference" ? 1 : row.most;
+        assert.equal(holder(row)[row.name].length, declared, row.member);
+    }
+});
+
+test("the declarations have each member that the table says is built, with its arguments and its value", () => {
+    const declarations = fileURLToPath(new URL("../cloudkit", import.meta.url));
+    const lines = built.map(({ owner, isStatic, name, kind, value, least, most }, index) => {
+        const type = owner === "CloudKit" ? "typeof Namespace" : isStatic ? `(typeof Namespace)["${owner}"]` : `CloudKit.${owner}`;
+        const member = `(${type})["${name}"]`;
+        const counts = Array.from({ length: most - least + 1 }, (_, more) => least + more).join(" | ");
+        if (kind === "value") return `export const m${index}: Same<${member}, "${value}"> = true;`;
+        if (counts !== "" && value !== "") return `export const m${index}: Same<Parameters<${member}>["length"], ${counts}> = true;`;
+        return `export type M${index} = ${member};`;
+    });
+    const folder = mkdtempSync(join(tmpdir(), "cloudkit-js-"));
+    const file = join(folder, "members.ts");
+    writeFileSync(file, [
+        `import Namespace, * as CloudKit from ${JSON.stringify(declarations)};`,
+        "type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : never;", ...lines,
+    ].join("\n"));
+    try {
+        execFileSync("tsc", ["--strict", "--noEmit", "--target", "es2022", "--moduleResolution", "node", file], { stdio: "pipe" });
+    } catch ({ stdout }) {
+        assert.fail(`${stdout}\n${lines.filter((_, index) => String(stdout).includes(`(${index + 3},`)).join("\n")}`);
+    } finally {
+        rmSync(folder, { recursive: true });
     }
 });
 
