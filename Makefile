@@ -75,7 +75,7 @@ console: setup ## drive the console's pages in both browsers, and test its modul
 		"$$python" Scripts/browsers/console.py --nacre "$$(swift build $(BUILD_FLAGS) --show-bin-path)/nacre" \
 		$(if $(BROWSER),--browser '$(BROWSER)') $(CHECKS)
 
-cloudkit-js: setup ## test CloudKit JS in Node against a server, and check its types
+cloudkit-js: setup ## test CloudKit JS in Node, and Deno if it is there, against a server, and check its types
 	@swift build --product nacre $(BUILD_FLAGS)
 	@NACRE="$$(swift build $(BUILD_FLAGS) --show-bin-path)/nacre" Scripts/cloudkit-js/test
 
