@@ -1,17 +1,19 @@
 """Checks of CloudKit JS in each browser. Web/cloudkit/tests check the rest of it, in Node."""
 
 import json
+import time
 
 from checks import closed, expect, opened, sign_in, until
 
 IN, OUT = "#apple-sign-in-button button", "#apple-sign-out-button button"
 
 
-def page(server, saves=False):
-    """A page of an app that is written for Apple's library, under a policy that lets no other script run. `saves`: it saves files when its user signs in."""
+def page(server, work=None):
+    """A page of an app that is written for Apple's library, under a policy that lets no other script run. `work`: a function of its script, done when its user
+    signs in."""
     return f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>Notes</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self' {server}; connect-src {server}">
-<body{' data-saves="yes"' if saves else ''}><div id="apple-sign-in-button"></div><div id="apple-sign-out-button"></div>
+<body{f' data-work="{work}"' if work else ''}><div id="apple-sign-in-button"></div><div id="apple-sign-out-button"></div>
 <pre id="user"></pre><pre id="zones"></pre><pre id="error"></pre>
 <script src="/notes.js"></script><script src="{server}/ck/2/cloudkit.js" async></script>"""
 
@@ -20,7 +22,8 @@ def script(container, token, persist):
     """The page's own script."""
     return """
 const show = (id, value) => { document.getElementById(id).textContent = value; };
-async function save(database) {
+const work = { save, records };
+async function save({ privateCloudDatabase: database }) {
   const parts = [], megabyte = (value) => new Uint8Array(1 << 20).fill(value);
   const { records: [record], errors } = await database.saveRecords(
     { recordType: 'Photo', fields: { small: new Blob(['blue']), large: new File([megabyte(1), megabyte(2), 'end'], 'large.bin') } },
@@ -30,6 +33,27 @@ async function save(database) {
     (await (await fetch(record.fields[name].value.downloadURL.replace('${f}', 'file'))).blob()).size)));
   show('zones', JSON.stringify({ parts, sizes }));
 }
+async function records(container) {
+  const database = container.privateCloudDatabase, seen = {};
+  await database.saveRecordZones('Notes');
+  const note = (text) => ({ recordName: text, recordType: 'Note', fields: { text } });
+  const batch = database.newRecordsBatch({ zoneID: 'Notes', atomic: true });
+  const { records: [first] } = await batch.create(['a', 'b', 'c', 'd', 'e'].map(note)).commit();
+  const pages = [];
+  for await (const { records } of database.queryPages({ recordType: 'Note', sortBy: { fieldName: 'text' } }, { zoneID: 'Notes', resultsLimit: 2 }))
+    pages.push(records.map(({ fields }) => fields.text.value).join(''));
+  seen.pages = pages;
+  await database.saveRecords({ ...first, fields: { text: 'changed' } });
+  const { errors: [conflict] } = await database.saveRecords({ ...first, fields: { text: 'late' } });
+  seen.conflict = [conflict.ckErrorCode, conflict.serverRecord.fields.text.value];
+  await database.deleteRecords(['b', 'c'], { zoneID: 'Notes' });
+  const { records, errors } = await database.fetchRecords(['a', 'b'], { zoneID: 'Notes' });
+  seen.fetched = [records[0].fields.text.value, errors[0].ckErrorCode];
+  await database.saveSubscriptions({ subscriptionID: 'notes', subscriptionType: 'zone', zoneID: { zoneName: 'Notes' } });
+  container.addNotificationListener(({ subscriptionID, zoneID }) => show('error', `${subscriptionID} ${zoneID.zoneName}`));
+  await container.registerForNotifications();
+  show('zones', JSON.stringify(seen));
+}
 addEventListener('cloudkitloaded', async () => {
   const container = CloudKit.configure({ containers: [{ containerIdentifier: %s, environment: 'development',
     apiTokenAuth: { apiToken: %s, persist: %s } }] }).getDefaultContainer();
@@ -37,7 +61,7 @@ addEventListener('cloudkitloaded', async () => {
     container.whenUserSignsOut().then(signedOut);
     show('zones', (await container.privateCloudDatabase.fetchAllRecordZones()).zones[0].zoneID.zoneName);
     show('error', '');
-    if (document.body.dataset.saves) await save(container.privateCloudDatabase);
+    await work[document.body.dataset.work]?.(container);
     show('user', user.userRecordName);
   }
   function signedOut(error) {
@@ -50,8 +74,8 @@ addEventListener('cloudkitloaded', async () => {
 });""" % (json.dumps(container), json.dumps(token), json.dumps(persist))
 
 
-def lay(scene, token, container=None, saves=False, persist=False):
-    scene.app.pages["/notes"] = page(scene.url, saves)
+def lay(scene, token, container=None, work=None, persist=False):
+    scene.app.pages["/notes"] = page(scene.url, work)
     scene.app.pages["/notes.js"] = script(container or scene.container, token, persist)
     return scene.app.origin + "/notes"
 
@@ -132,16 +156,58 @@ def check_library_tabs(browser, scene, pictures):
     closed(browser, first)
 
 
+def prepared(browser, scene, name, record_type):
+    """A container with one record type, and its API token."""
+    container, administrator = f"iCloud.com.example.{name}.{browser.name}", scene.server.administrator
+    administrator.json("POST", "/admin/1/containers", {"name": container})
+    administrator.json("POST", "/admin/1/schema/import", {
+        "container": container, "isDryRun": False, "text": f"DEFINE SCHEMA RECORD TYPE Users (roles LIST<INT64>); RECORD TYPE {record_type};"})
+    return container, api_token(scene, container, origins=[scene.app.origin])
+
+
+def api_token(scene, container, **more):
+    return scene.server.administrator.json("POST", "/admin/1/tokens", {
+        "container": container, "environment": "development", "kind": "api", "name": "browsers", **more})["token"]
+
+
+def device(scene, container):
+    """The header of a device of the user in a container."""
+    body = {"email": scene.email, "password": scene.password, "apiToken": api_token(scene, container), "container": container,
+            "environment": "development", "kind": "account"}
+    return {"Authorization": f"Bearer {scene.ask({}, 'account/1/sign-in', body, scene.url)['token']}"}
+
+
+def check_library_records(browser, scene, pictures):
+    """A page saves, queries in pages, meets a conflict, deletes, and hears of another device's save within a second; nothing comes from elsewhere."""
+    if hasattr(browser, "complaints"):
+        browser.complaints()
+    container, token = prepared(browser, scene, "records", 'Note ("___recordID" REFERENCE QUERYABLE, text STRING QUERYABLE SORTABLE)')
+    allow(browser, scene, lay(scene, token, container, "records"))
+    seen = json.loads(browser.text("#zones"))
+    expect(seen == {"pages": ["ab", "cd", "e"], "conflict": ["CONFLICT", "changed"], "fetched": ["changed", "NOT_FOUND"]}, f"{seen}")
+    answer = scene.ask(device(scene, container), "private/records/modify", {"zoneID": {"zoneName": "Notes"}, "operations": [{
+        "operationType": "create", "record": {"recordName": "f", "recordType": "Note", "fields": {"text": {"value": "from a device"}}}}]},
+        f"{scene.url}/database/1/{container}/development")
+    start = time.monotonic()
+    expect("serverErrorCode" not in answer["records"][0], f"{answer}")
+    until("the notification", lambda: browser.text("#error") == "notes Notes")
+    took = time.monotonic() - start
+    expect(took < 1, f"the notification took {took:.1f} s")
+    loaded = browser.run("return performance.getEntriesByType('resource').map(({ name }) => new URL(name).origin)")
+    expect(set(loaded) == {scene.app.origin, scene.url}, f"{set(loaded)}")
+    browser.click(OUT)
+    nobody(browser)
+    if hasattr(browser, "complaints"):
+        # 421 says that nobody is signed in, which is no fault.
+        complaints = [line for line in browser.complaints() if "status of 421" not in line and "favicon" not in line]
+        expect(not complaints, f"{complaints}")
+    return f"notified in {took * 1000:.0f} ms"
+
+
 def check_library_files(browser, scene, pictures):
     """A page of another origin sends files, whole and in parts, and fetches them again."""
-    container, administrator = f"iCloud.com.example.files.{browser.name}", scene.server.administrator
-    administrator.json("POST", "/admin/1/containers", {"name": container})
-    administrator.json("POST", "/admin/1/schema/import", {"container": container, "isDryRun": False, "text": """DEFINE SCHEMA
-        RECORD TYPE Users (roles LIST<INT64>);
-        RECORD TYPE Photo (small ASSET, large ASSET);"""})
-    token = administrator.json("POST", "/admin/1/tokens", {
-        "container": container, "environment": "development", "kind": "api", "name": "browsers", "origins": [scene.app.origin]})["token"]
-    allow(browser, scene, lay(scene, token, container, saves=True))
+    container, token = prepared(browser, scene, "files", "Photo (small ASSET, large ASSET)")
+    allow(browser, scene, lay(scene, token, container, "save"))
     seen = json.loads(browser.text("#zones"))
     expect(seen == {"parts": [0, 1 << 20, 2 << 20, (2 << 20) + 3], "sizes": [4, (2 << 20) + 3]}, f"{seen}")
     browser.click(OUT)

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -88,6 +88,33 @@ test("Node loads the script by require and the module by import; both are the sa
     process.env.CLOUDKIT_SERVER_URL = "https://environment.example";
     assert.match(await firstURL(imported.default), /^https:\/\/environment\.example\/database/);
     delete process.env.CLOUDKIT_SERVER_URL;
+});
+
+test("the files are a package, which Node imports and requires by its name, and whose types the compiler finds", () => {
+    const app = at("app");
+    mkdirSync(join(app, "node_modules"), { recursive: true });
+    symlinkSync(folder, join(app, "node_modules/cloudkit"));
+    const node = (name, text) => {
+        writeFileSync(join(app, name), text);
+        return execFileSync("node", [name], { cwd: app, encoding: "utf8" }).trim();
+    };
+    const builds = [
+        node("a.mjs", 'import CloudKit, { CKError } from "cloudkit"; console.log(CloudKit.BUILD_VERSION, CKError.CONFLICT);'),
+        node("a.cjs", 'const { BUILD_VERSION, CKError } = require("cloudkit"); console.log(BUILD_VERSION, CKError.CONFLICT);'),
+    ];
+    assert.match(builds[0], /^[0-9a-f]{16} CONFLICT$/);
+    assert.equal(builds[1], builds[0]);
+    const typed = [
+        'import CloudKit, { CKError, type Database } from "cloudkit";',
+        "const database: Database = CloudKit.getDefaultContainer().publicCloudDatabase;",
+        'const code: "CONFLICT" = CKError.CONFLICT;', "export default [database, code];",
+        "// @ts-expect-error the types are those of the library", "database.noSuchMethod();",
+    ].join("\n");
+    for (const [name, module, resolution] of [["typed.ts", "es2022", "node"], ["typed.mts", "node16", "node16"]]) {
+        writeFileSync(join(app, name), typed);
+        const options = ["--strict", "--noEmit", "--target", "es2022", "--module", module, "--moduleResolution", resolution];
+        assert.equal(execFileSync("tsc", [...options, name], { cwd: app, encoding: "utf8" }), "", name);
+    }
 });
 
 test("a script has at most 25 KB of gzip, and nothing that a strict policy of a page refuses", () => {
