@@ -9,8 +9,9 @@ IN, OUT = "#apple-sign-in-button button", "#apple-sign-out-button button"
 
 
 def page(server, work=None):
-    """A page of an app that is written for Apple's library, under a policy that lets no other script run. `work`: a function of its script, done when its user
-    signs in."""
+    """A page of an app that is written for Apple's library, under a policy that lets no other script run.
+
+    `work` names a function of the page's script, which is done when its user signs in."""
     return f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>Notes</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self' {server}; connect-src {server}">
 <body{f' data-work="{work}"' if work else ''}><div id="apple-sign-in-button"></div><div id="apple-sign-out-button"></div>

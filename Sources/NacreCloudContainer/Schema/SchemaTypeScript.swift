@@ -72,8 +72,8 @@ package struct SchemaTypeScript {
 
     private static func toSave(_ name: String) -> String { "\(name)ToSave" }
 
-    /// Returns a record type's name as one of TypeScript: letters, digits and underscores, with a capital in front as no
-    /// word of the language has it.
+    /// Returns a record type's name as one of TypeScript: letters, digits and underscores, with a capital in front, as
+    /// no word of the language has it.
     private static func capitalized(_ name: String) -> String {
         name.split { !isWordCharacter($0) }.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }

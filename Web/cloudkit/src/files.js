@@ -174,8 +174,8 @@ class Uploads {
     }
 
     /**
-     * Sends a whole file to the URL that it was given with others, or to a new one: if that has expired behind them, and
-     * after a failure, since an URL takes one file.
+     * Sends a whole file to the URL that it was given with others, or to a new one: if that has expired behind them,
+     * and after a failure, since a URL takes one file.
      * @param {Item} item
      * @param {string | undefined} url
      */

@@ -31,7 +31,8 @@ test("the script that makes the files tells its usage, refuses options that it d
 function page(src, globals = {}) {
     const events = [];
     const window = { dispatchEvent: (event) => events.push(event.type) };
-    const context = { window, document: { currentScript: { src }, getElementById: () => null }, addEventListener() {}, Event, URL, Promise, crypto, ...globals };
+    const document = { currentScript: { src }, getElementById: () => null };
+    const context = { window, document, addEventListener() {}, Event, URL, Promise, crypto, ...globals };
     runInNewContext(readFileSync(at("cloudkit.js"), "utf8"), context);
     return { CloudKit: window.CloudKit, events };
 }

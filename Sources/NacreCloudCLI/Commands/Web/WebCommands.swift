@@ -14,8 +14,8 @@ enum WebIntegrity {
         "sri", "Print the hashes of CloudKit JS, and elements that hold browsers to them.",
         discussion: """
             A line for each script, with its name and its hash as Subresource Integrity writes it, and below it an element for a page's head. The \
-            classic script gets a script element; the module gets a link, and pages import it by the same address. The addresses are those of this build: \
-            after an update of the server a page needs the new ones. Without --url they are for pages of the server's own origin. With --url it ends \
+            classic script gets a script element; the module gets a link, and pages import it by the same address. The addresses are those of \
+            this build: after an update of the server a page needs the new ones. Without --url they are for pages of the server's own origin. With --url it ends \
             with 2 where the server has other scripts.
             """,
         options: [url, SharedOptions.json]
