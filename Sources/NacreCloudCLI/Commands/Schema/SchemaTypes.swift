@@ -38,7 +38,7 @@ enum SchemaTypes {
             }
             return try TextFile.read(try call.require(file))
         }
-        if !call.arguments.isEmpty { throw UsageError(.exclusive(file.usage, container.spelling), path: call.path) }
+        if !call.arguments.isEmpty { throw UsageError(.exclusive("<\(file.name)>", "--\(container.name)"), path: call.path) }
         return try await AdminClient.connect(call).schema(of: name, try call.require(environment)).text
     }
 }
