@@ -25,7 +25,10 @@ struct WebLibraryTests {
         }
         let version = String(Hex.encode(SHA256.digest(Array(digests.joined().utf8))).prefix(16))
         #expect(WebLibrary.buildVersion == version, "Web/cloudkit has changed: run Scripts/cloudkit-js/make")
-        #expect(WebLibrary.files.keys.sorted() == ["cloudkit-worker.js", "cloudkit.d.mts", "cloudkit.d.ts", "cloudkit.js", "cloudkit.mjs", "package.json"])
+        #expect(
+            WebLibrary.files.keys.sorted() == [
+                "cloudkit-worker.js", "cloudkit.d.mts", "cloudkit.d.ts", "cloudkit.js", "cloudkit.mjs", "package.json",
+            ])
         #expect(WebLibrary.scripts.map(\.name) == ["cloudkit.js", "cloudkit.mjs"])
         for script in WebLibrary.scripts { #expect(String(decoding: script.content, as: UTF8.self).contains(version), "\(script.name)") }
         for (name, source) in [("cloudkit.d.ts", "cloudkit.d.ts"), ("package.json", "package/package.json")] {
