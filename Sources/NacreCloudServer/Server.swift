@@ -331,6 +331,7 @@ package final class Server: Sendable {
         ErrorsPage.addRoute(to: &router)
         FrontPage.addRoute(to: &router)
         SharePage(page: page).addRoute(to: &router)
+        ManagedSharePage(page: page).addRoutes(to: &router)
         WebLibrary.addRoute(to: &router)
         health(cloud, isRunning: isRunning).addRoutes(to: &router)
         return router

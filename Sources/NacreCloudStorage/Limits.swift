@@ -321,6 +321,12 @@ extension Limits {
     package static let signInSeconds: Double = 3600
     /// Seconds from the password on the sign-in page to the click that grants. On this server: the question is short.
     package static let consentSeconds: Double = 600
+    /// Seconds in which the page of a share opens. On this server: an app opens it at once.
+    package static let shareGrantSeconds: Double = 60
+    /// Seconds in which a printed link opens the page of a share. On this server: people pass it on by hand.
+    package static let shareLinkSeconds: Double = 3600
+    /// Seconds that the page of a share acts. On this server: a user is called away.
+    package static let sharePageSeconds: Double = 1800
     /// Passkeys per account. On this server: a few devices, and their makers' password managers.
     package static let passkeysPerAccount = 20
     /// Bytes of a passkey's ID. On this server: WebAuthn level 2, 7.1, "1023 bytes or fewer".

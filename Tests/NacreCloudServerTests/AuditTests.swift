@@ -58,6 +58,7 @@ struct AuditTests {
             ("shares/who", #"{\#(place),"user":"ada@example.com","zone":"Trip","record":"a"}"#),
             ("zones/create", #"{\#(place),"user":"ada@example.com","zone":"Trip"}"#),
             ("shares/create", #"{\#(place),"user":"ada@example.com","zone":"Trip","record":"a"}"#),
+            ("shares/manage", #"{\#(place),"user":"ada@example.com","zone":"Trip"}"#),
         ]
         for (path, body) in looks { _ = await scene.administrate("POST", "/admin/1/\(path)", body) }
         let lines = try await log(of: scene)

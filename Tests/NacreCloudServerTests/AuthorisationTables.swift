@@ -69,6 +69,9 @@ extension AuthorisationTable {
             POST …/records/accept      private,shared         401  421  421  400  401
             POST …/records/request-access  public             401  421  421  200:ACCESS_DENIED  401
             POST …/records/request-access  private,shared     401  421  421  400  401
+            POST …/records/share-page  public                 401  421  400  400  400
+            POST …/records/share-page  private                401  421  421  200  401
+            POST …/records/share-page  shared                 401  421  421  404:ZONE_NOT_FOUND  401
             POST …/assets/upload       public                 401  421  421  200  200
             POST …/assets/upload       private                401  421  421  200  401
             POST …/assets/upload       shared                 401  421  421  404:ZONE_NOT_FOUND  401
@@ -183,7 +186,8 @@ extension AuthorisationTable {
 
     /// Routes without private data answer all callers.
     static let others = AuthorisationTable(
-        name: "others", listener: .public, roots: ["healthz", "readyz", "limits", "version", "openapi", "openapi.json", "errors", "share", "ck", ""],
+        name: "others", listener: .public,
+        roots: ["healthz", "readyz", "limits", "version", "openapi", "openapi.json", "errors", "share", "manage-share", "ck", ""],
         columns: [("anybody", Credential.allCases)],
         text: """
             GET /healthz  -  200
@@ -193,6 +197,8 @@ extension AuthorisationTable {
             GET /  -  200
             GET /errors  -  200
             GET /share/:shortGUID  -  200
+            GET /manage-share  -  401
+            POST /manage-share  -  403
             GET /openapi  -  200
             GET /openapi.json  -  200
             GET /ck/:version/:file  -  404
@@ -283,6 +289,7 @@ extension AuthorisationTable {
             POST   /admin/1/shares/list           -  401  403  403  400
             POST   /admin/1/shares/who            -  401  403  403  400
             POST   /admin/1/shares/create         -  401  403  403  400
+            POST   /admin/1/shares/manage         -  401  403  403  400
             POST   /admin/1/zones/create          -  401  403  403  400
             POST   /admin/1/zones/purge           -  401  403  403  400
             POST   /admin/1/users                 -  401  403  403  400
@@ -359,7 +366,7 @@ extension AuthorisationTable {
             "records/query": Body.query("Note", filters: [Body.filter("text", "EQUALS", #"{"value":"hush-hush"}"#)]),
             "records/changes": "{\(inCellar)}", "zones/lookup": #"{"zones":[{"zoneName":"_defaultZone"}]}"#,
             "records/resolve": #"{"shortGUIDs":[{"value":"nothing"}]}"#, "records/accept": #"{"shortGUIDs":[{"value":"nothing"}]}"#,
-            "records/request-access": #"{"shortGUIDs":[{"value":"nothing"}]}"#,
+            "records/request-access": #"{"shortGUIDs":[{"value":"nothing"}]}"#, "records/share-page": "{\(inCellar)}",
             "zones/modify": Body.zones("create", "Cellar"), "changes/zone": Body.feed("Cellar"),
             "assets/upload": #"{"tokens":[{"recordType":"Note","fieldName":"image"}]}"#,
             "assets/rereference": #"{"assets":[{"recordName":"nothing","fieldName":"image"}]}"#,

@@ -14,12 +14,14 @@ import Testing
     private static let work: [Int: [String]] = [
         0: [
             "GET /", "GET /healthz", "GET /readyz", "GET /limits", "GET /version", "GET /errors", "GET /openapi", "GET /openapi.json", "GET /sign-in",
-            "GET /ck/:version/:file", "POST /sign-in", "GET /forgotten-password", "POST /forgotten-password", "GET /new-password",
+            "GET /ck/:version/:file", "GET /manage-share", "POST /manage-share", "POST /sign-in", "GET /forgotten-password",
+            "POST /forgotten-password", "GET /new-password",
             "POST /new-password", "GET /verify-address", "POST /verify-address", "POST /assets/1/upload/:token", "PATCH /assets/1/upload/:token",
             "HEAD /assets/1/upload/:token",
             "GET /assets/1/download/:token/:name", "GET /push/1/aps", "POST /account/1/sign-out",
             // These need a user.
             "POST …/records/modify", "POST …/records/changes", "POST …/records/resolve", "POST …/records/accept", "POST …/records/request-access",
+            "POST …/records/share-page",
             "POST …/zones/modify", "POST …/zones/changes", "POST …/changes/database", "POST …/changes/zone", "GET …/users/caller",
             "GET …/users/current", "GET …/users/discover", "POST …/users/discover", "POST …/users/lookup/email", "POST …/users/lookup/id",
             "POST …/users/lookup/contacts", "GET …/users/permission", "POST …/users/permission", "GET …/users/contact-key",

@@ -45,6 +45,7 @@ enum SecondUserTable {
             ("users/permission", #"{"userDiscoverability":"GRANTED"}"#, "400"), ("users/web-auth-token", "{}", "400"),
             ("records/resolve", #"{"shortGUIDs":[{"value":"<<tag>>"}]}"#, "400"), ("records/accept", #"{"shortGUIDs":[{"value":"<<tag>>"}]}"#, "400"),
             ("records/request-access", #"{"shortGUIDs":[{"value":"<<tag>>"}]}"#, "400"),
+            ("records/share-page", #"{\#(inCellar)}"#, "404:ZONE_NOT_FOUND"), ("records/share-page", #"{\#(adasCellar)}"#, "400"),
             ("assets/upload", #"{"tokens":[{"recordName":"note","recordType":"Note","fieldName":"image"}],\#(inCellar)}"#, "404:ZONE_NOT_FOUND"),
             ("assets/upload", #"{"tokens":[{"recordName":"note","recordType":"Note","fieldName":"image"}],\#(adasCellar)}"#, "400"),
             ("assets/rereference", #"{"assets":[{"recordName":"note","fieldName":"text"}]}"#, "404"),

@@ -175,6 +175,12 @@ struct MessageRoundTripTests {
         let requests = AccessRequestsResponse(
             results: seed.list(upTo: 3) { .init(shortGUID: $0.text(), error: $0.chance(2) ? $0.error() : nil) })
         try expect(requests, as: requests, AnswerForm(details: true), seed)
+        let page = SharePageRequest(
+            zoneID: ZoneID(zoneName: seed.name()), recordName: seed.maybe { $0.name() }, title: seed.maybe { $0.text() },
+            type: seed.maybe { $0.text() }, access: seed.keys(), permissions: seed.keys(), extension: seed.requestExtension())
+        try expectExact(page, seed)
+        let url = SharePageResponse(url: seed.text())
+        try expect(url, as: url, AnswerForm(), seed)
     }
 
     @Test(arguments: rounds) func `subscriptions and push tokens are asked for and answered`(_: Int) throws {

@@ -342,6 +342,10 @@ struct AdminClient {
         try read(AdminMessages.CreatedShare.self, try await web.send("POST", "/admin/1/shares/create", bearer: token, body: asked))
     }
 
+    func link(_ asked: AdminMessages.NewShareLink) async throws -> AdminMessages.ShareLink {
+        try read(AdminMessages.ShareLink.self, try await web.send("POST", "/admin/1/shares/manage", bearer: token, body: asked))
+    }
+
     func explain(_ asked: AdminMessages.NewExplanation) async throws -> AdminMessages.Explanation {
         try read(AdminMessages.Explanation.self, try await web.send("POST", "/admin/1/query/explain", bearer: token, body: asked))
     }

@@ -54,6 +54,9 @@ extension API {
         post(
             "records/request-access", "Sharing", "Asks owners of shares to let the caller take part.", CloudKitSchemas.sharesRequest,
             CloudKitSchemas.accessRequestsResponse, example: #"{"shortGUIDs":[{"value":"0000000000000000000000"}]}"#),
+        post(
+            "records/share-page", "Sharing", "The URL of a page on which the caller manages a share.", CloudKitSchemas.sharePageRequest,
+            CloudKitSchemas.sharePageResponse, example: #"{"zoneID":{"zoneName":"Notes"}}"#),
     ]
 
     private static let ofZones = [

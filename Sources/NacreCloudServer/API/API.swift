@@ -44,6 +44,7 @@ struct API: Sendable {
         post(database + "/records/resolve", to: &router, if: usersVerdict, recordsResolve)
         post(database + "/records/accept", to: &router, if: usersVerdict, recordsAccept)
         post(database + "/records/request-access", to: &router, if: usersVerdict, recordsRequestAccess)
+        post(database + "/records/share-page", to: &router, if: may(.changes), recordsSharePage)
         get(database + "/zones/list", to: &router, zonesList)
         post(database + "/zones/list", to: &router, if: may(.read), zonesListPosted)
         post(database + "/zones/lookup", to: &router, if: may(.read), zonesLookup)

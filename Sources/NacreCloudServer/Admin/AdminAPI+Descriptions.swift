@@ -214,6 +214,9 @@ extension AdminAPI {
             "shares/create", "Users", "Shares a user's zone or record as the user, in development.", Messages.NewShare.self,
             Messages.CreatedShare.self, status: 201),
         post(
+            "shares/manage", "Users", "A link to the page on which a share's owner manages it.", Messages.NewShareLink.self,
+            Messages.ShareLink.self, status: 201),
+        post(
             "shares/who", "Users", "Who sees and writes a record, by which share and why.", Messages.NewShareQuestion.self, Messages.ShareAnswer.self),
         post(
             "zones/create", "Users", "Makes a zone in a user's private database, in development.", Messages.UserZone.self,

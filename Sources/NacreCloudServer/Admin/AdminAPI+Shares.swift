@@ -11,6 +11,7 @@ extension AdminAPI {
         router.post("/admin/1/shares/list", bodyBytesMax: Limits.accountBodyBytes, listShares)
         router.post("/admin/1/shares/who", bodyBytesMax: Limits.accountBodyBytes, explainShare)
         router.post("/admin/1/shares/create", bodyBytesMax: Limits.accountBodyBytes, createShare)
+        router.post("/admin/1/shares/manage", bodyBytesMax: Limits.accountBodyBytes, manageShare)
     }
 
     /// `POST /admin/1/shares/list`
@@ -61,6 +62,28 @@ extension AdminAPI {
                     publicPermission: share.publicPermission.rawValue, participants: share.participants.count), .created)
         default: throw ServerError.shareNotMade
         }
+    }
+
+    /// `POST /admin/1/shares/manage`: in development the page acts as the owner, by a token of an administrator. In
+    /// production the owner signs in on it.
+    @Sendable private func manageShare(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewShareLink.self, of: request)
+        let (owner, environment) = try await owner(asked.user, of: asked.container, environment: asked.environment)
+        let target = DatabaseTarget(container: asked.container, environment: environment, scope: .private)
+        let subject = ShareSubject(target: target, zoneID: ZoneID(zoneName: asked.zone, ownerRecordName: owner), recordName: asked.record)
+        _ = try await cloud.managedShare(subject, by: Caller(.user(owner)))
+        let ends = cloud.now + Limits.shareLinkSeconds
+        let holder: ShareGrant.Holder
+        switch environment {
+        case .production: holder = .nobody
+        case .development:
+            let account = try await account(asked.user)
+            let acting = try await cloud.registry.createActingToken(
+                for: account, in: asked.container, environment, author: Self.author ?? "command line")
+            holder = .device(id: acting.id, account: account.id)
+        }
+        let url = try ShareGrant(subject, holder: holder, expires: ends.secondsSince2001).url(under: publicURL, authenticator.sealer)
+        return try answer(AdminMessages.ShareLink(url: url, signsIn: holder == .nobody, expires: ends.millisecondsSince1970), .created)
     }
 
     /// Returns the user record name of a user whose zones are asked for.

@@ -64,6 +64,30 @@ extension AdminMessages {
         package var participants: Int
     }
 
+    /// `POST /admin/1/shares/manage`
+    package struct NewShareLink: Codable, Hashable, Sendable {
+        package var container: String
+        package var environment: String
+        /// The owner: an e-mail address, or in production a user record name.
+        package var user: String
+        package var zone: String
+        /// The record that is shared or is to be, or the share's own record; nil: the whole zone.
+        package var record: String?
+
+        package init(container: String, environment: String, user: String, zone: String, record: String?) {
+            (self.container, self.environment, self.user, self.zone, self.record) = (container, environment, user, zone, record)
+        }
+    }
+
+    /// A link to the page of a share.
+    package struct ShareLink: Codable, Hashable, Sendable {
+        package var url: String
+        /// Whether the owner has to sign in on the page; otherwise it opens once.
+        package var signsIn: Bool
+        /// When the link ends, in milliseconds since 1970.
+        package var expires: Int64
+    }
+
     /// `POST /admin/1/shares/who`
     package struct NewShareQuestion: Codable, Hashable, Sendable {
         package var container: String

@@ -100,7 +100,7 @@ package final class Authenticator: Sendable {
 
     private let cloud: Cloud
     let sealer: TokenSealer
-    private let clock: ServerClock
+    let clock: ServerClock
     private let apiTokens = Remembered<SentText, APITokenEntry>()
     private let openedTokens = Remembered<SentText, OpenedToken>()
     private let openedAccountTokens = Remembered<SentText, AccountToken>()
@@ -123,12 +123,15 @@ package final class Authenticator: Sendable {
         _ request: HTTPRequest, by credential: Credential? = nil, container: String, environment: DatabaseKey.Environment
     ) async throws -> Identity {
         var identity = try await shown(request, by: credential, container: container, environment: environment)
-        guard let account = identity.caller.account else { return identity }
-        let state = try await accountStates.value(EntryID(account), at: identity.known) {
-            try await cloud.registry.account(id: account)?.accountState
-        }
-        identity.caller = identity.caller.with(state ?? .noAccount)
+        identity.caller = try await withState(identity.caller, at: identity.known)
         return identity
+    }
+
+    /// Returns the caller with the state of their account.
+    func withState(_ caller: Caller, at now: Timestamp) async throws -> Caller {
+        guard let account = caller.account else { return caller }
+        let state = try await accountStates.value(EntryID(account), at: now) { try await cloud.registry.account(id: account)?.accountState }
+        return caller.with(state ?? .noAccount)
     }
 
     /// Authenticates a request whatever the state of its account.
@@ -185,24 +188,34 @@ package final class Authenticator: Sendable {
         _ credential: Credential, of request: HTTPRequest, container: String, environment: DatabaseKey.Environment
     ) async throws -> Identity {
         let now = clock.now()
+        let origin: String? =
+            switch credential {
+            case .apiToken(let token), .session(_, _, let token):
+                try await origin(of: request, for: token, container: container, environment: environment)
+            case .device, .serverKey: nil
+            }
+        let caller = try await caller(of: credential, container: container, environment: environment, at: now)
+        return Identity(caller: caller, readableBy: origin, known: now)
+    }
+
+    /// The caller that a credential stands for, whatever the state of the account.
+    func caller(
+        of credential: Credential, container: String, environment: DatabaseKey.Environment, at now: Timestamp
+    ) async throws -> Caller {
         switch credential {
-        case .apiToken(let token):
-            let origin = try await origin(of: request, for: token, container: container, environment: environment)
-            return Identity(caller: Self.world(token), readableBy: origin, known: now)
+        case .apiToken(let token): return Self.world(token)
         case .session(let id, let account, let apiToken):
-            let origin = try await origin(of: request, for: apiToken, container: container, environment: environment)
             guard let session = try await sessions.value(EntryID(id), at: now, { try await cloud.registry.session(id, of: account) }),
                 session.apiToken == apiToken
             else { throw ServerError.authenticationRequired }
-            return Identity(caller: Self.user(of: session), readableBy: origin, known: now)
+            return Self.user(of: session)
         case .device(let id, let account):
-            let device = try await device(id, of: account, at: now)
-            return Identity(caller: try Self.user(of: device, container: container, environment: environment), known: now)
+            return try Self.user(of: try await device(id, of: account, at: now), container: container, environment: environment)
         case .serverKey(let id):
             guard let key = try await serverKeys.value(SentText(id), at: now, { try await serverKey(id) }), key.container == container,
                 key.environment == environment
             else { throw ServerError.signatureFailed }
-            return Identity(caller: Self.owner(of: key, id), known: now)
+            return Self.owner(of: key, id)
         }
     }
 

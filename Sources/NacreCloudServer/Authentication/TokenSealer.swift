@@ -18,6 +18,9 @@ package struct TokenSealer: TokenSealing {
         case signIn
         /// The consent that a click on the page gives.
         case consent
+        /// The right to open the page of a share once, and the right of that page's forms.
+        case shareGrant
+        case sharePass
         /// The challenge that a passkey signs on the console's page.
         case consoleChallenge
         /// The state that a browser takes to the issuer of a team's accounts, and brings back.

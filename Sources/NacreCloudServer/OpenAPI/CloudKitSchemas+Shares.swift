@@ -1,3 +1,4 @@
+import NacreCloudContainer
 import NacreCloudWire
 
 /// Schemas of shares, beyond those of all records, and of the endpoints that name shares by their URLs.
@@ -71,4 +72,12 @@ extension CloudKitSchemas {
     static let sharesResponse = Schema.titled("SharesResponse", .answer(["results": .list(.either([metadata, shareError]))]))
     static let accessRequestsResponse = Schema.titled(
         "AccessRequestsResponse", .answer(["results": .list(.either([.answer(["shortGUID": guid]), shareError]))]))
+    static let sharePageRequest = Schema.titled(
+        "SharePageRequest",
+        .request([
+            "zoneID": zoneIDAsked, "recordName?": .string, "shareTitle?": .string, "shareType?": .string,
+            "supportedAccess?": .list(.word(ShareOffer.Access.allCases.map(\.rawValue))),
+            "supportedPermissions?": .list(.word([SharePermission.readOnly, .readWrite].map(\.rawValue))), "nacre?": requestDetails,
+        ]))
+    static let sharePageResponse = Schema.titled("SharePageResponse", .answer(["url": .string]))
 }

@@ -20,7 +20,7 @@ struct OpenAPIPage: Sendable {
     /// Routes for people and browsers, which the document omits.
     static let pages: Set = [
         path, FrontPage.path, ErrorsPage.path, SignInAddress.path, OpenIDPage.startPath, OpenIDPage.returnPath, PasswordPages.forgottenPath,
-        PasswordPages.newPath, AddressPage.path, SharePage.path, ConsoleFiles.path, ConsoleFiles.filesPath, WebLibrary.path,
+        PasswordPages.newPath, AddressPage.path, SharePage.path, ManagedSharePage.path, ConsoleFiles.path, ConsoleFiles.filesPath, WebLibrary.path,
     ]
 
     private static let description = EndpointDescription(

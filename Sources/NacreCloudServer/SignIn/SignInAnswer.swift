@@ -6,21 +6,25 @@ import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer
 
-/// Answers of the sign-in page: pages that load nothing from elsewhere and cannot be framed, and the token's way to the
-/// app.
+/// Answers of the sign-in page: pages that load nothing from elsewhere and cannot be framed, but by the origin that a
+/// grant names; and the token's way to the app.
 enum SignInAnswer {
     /// - Parameters:
     ///   - view: gets the nonce that marks the page's own style and script.
     ///   - delivery: the redirect that the page's form may lead to.
+    ///   - origin: the only origin whose pages may frame the page, without a host in brackets; nil: none.
     static func page(
-        _ status: HTTPStatus, _ view: (_ nonce: String) -> HTML, formsTo delivery: TokenDelivery? = nil, retryAfter: Int? = nil
+        _ status: HTTPStatus, _ view: (_ nonce: String) -> HTML, formsTo delivery: TokenDelivery? = nil, retryAfter: Int? = nil,
+        framedBy origin: String? = nil
     ) throws -> HTTPResponse {
         let nonce = Base64.encode(try SecureRandom.bytes(16))
         var response = HTTPResponse(status, headers: headers, body: .bytes(Array(view(nonce).text.utf8)))
         response.headers["Content-Type"] = "text/html; charset=utf-8"
         response.headers["Content-Security-Policy"] =
             "default-src 'none'; img-src data:; style-src 'nonce-\(nonce)'; script-src 'nonce-\(nonce)'; form-action 'self'\(formTarget(delivery)); "
-            + "base-uri 'none'; frame-ancestors 'none'"
+            + "base-uri 'none'; frame-ancestors \(origin ?? "'none'")"
+        // This older header can name no other origin.
+        if origin != nil { response.headers["X-Frame-Options"] = nil }
         if let retryAfter { response.headers["Retry-After"] = String(retryAfter) }
         // The page contains text that the client sent beside secrets.
         response.mayCompress = false

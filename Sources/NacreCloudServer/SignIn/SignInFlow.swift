@@ -14,11 +14,14 @@ enum SignInPurpose: Codable, Hashable, Sendable {
     case app(apiToken: String, origin: String?, state: String?)
     /// Participation in a share, by the short GUID in its URL.
     case share(String)
+    /// The page on which the owner manages a share, by the sealed grant of its link.
+    case managing(grant: String)
 
     /// The query that opens a sign-in page for this purpose.
     var query: [(name: String, value: String)] {
         switch self {
         case .share(let guid): return [(name: "share", value: guid)]
+        case .managing(let grant): return [(name: "manage", value: grant)]
         case .app(let apiToken, let origin, let state):
             var values = [(name: "ckAPIToken", value: apiToken)]
             if let origin { values.append((name: "origin", value: origin)) }
@@ -86,7 +89,8 @@ struct SignInConsent: Codable, Hashable, Sendable {
         return next
     }
 
-    private static func digest(_ account: AccountEntry) -> String {
+    /// The digest of an account's credentials.
+    static func digest(_ account: AccountEntry) -> String {
         Hex.encode(SHA256.digest(Array("\(account.passkeysRemoved ?? 0) \(account.passwordHash)".utf8)))
     }
 }

@@ -68,6 +68,7 @@ struct SignInForm {
             <p>Somebody has sent you a link to something in an app. \(kind == .signIn ? "Sign in" : "Create an account, and sign in," as HTML) to see what \
             it is.</p>
             """
+        case .managing: "<p>Sign in as the owner to say who has access to what is shared.</p>"
         }
     }
 

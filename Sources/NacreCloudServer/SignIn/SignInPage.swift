@@ -55,6 +55,10 @@ struct SignInPage: Sendable {
 
     private func purpose(of request: HTTPRequest) throws(ServerError) -> SignInPurpose {
         if let guid = request.query("share"), Names.isName(guid) { return .share(guid) }
+        if let sealed = request.query("manage") {
+            guard ShareGrant.opened(sealed, for: .shareGrant, sealer, at: now)?.holder == .nobody else { throw .grantEnded }
+            return .managing(grant: sealed)
+        }
         guard let apiToken = request.query("ckAPIToken"), !apiToken.isEmpty else { throw .noApp }
         let state = request.query("state")
         guard state?.utf8.count ?? 0 <= Limits.signInStateBytes else { throw .stateTooLong }
@@ -66,6 +70,7 @@ struct SignInPage: Sendable {
     func asked(_ flow: SignInFlow) async throws -> SignInAsked {
         switch flow.purpose {
         case .share(let guid): return .share(guid)
+        case .managing(let grant): return .managing(grant: grant)
         case .app(let apiToken, let origin, let state):
             guard let entry = try await authenticator.apiTokenEntry(apiToken) else { throw ServerError.unknownApp }
             return .app(
@@ -152,6 +157,7 @@ struct SignInPage: Sendable {
         let sealed = try sealer.seal(encoding: consent, for: .consent, binding: browser.id)
         switch asked {
         case .share(let guid): return try await shareQuestion(guid, sealed, account, request)
+        case .managing(let grant): return try await ManagedSharePage(page: self).open(grant, consent, account, request)
         case .app(let app):
             let view = SignInViews.question(
                 app, sealed, email: account.email, isKept: consent.isKept, hasPasskeys: relyingParty(request) != nil)
@@ -226,6 +232,8 @@ enum SignInAsked: Sendable {
     case app(App)
     /// The page of a share, by the short GUID in its URL.
     case share(String)
+    /// The page on which the owner manages a share, by the sealed grant of its link.
+    case managing(grant: String)
 }
 
 extension ServerError {

@@ -87,8 +87,10 @@ enum SignInViews {
         return "\(error.reason.prefix(1).uppercased() + error.reason.dropFirst()). \(error.remedy ?? "")"
     }
 
-    /// - Parameter style: added to the sign-in's style.
-    static func page(title: HTML, isProblem: Bool = false, style: HTML? = nil, _ body: HTML) -> View {
+    /// - Parameters:
+    ///   - style: added to the sign-in's style.
+    ///   - script: runs behind the sign-in's script.
+    static func page(title: HTML, isProblem: Bool = false, style: HTML? = nil, script: HTML? = nil, _ body: HTML) -> View {
         { nonce in
             """
             \(head(title: "\(isProblem ? "Error: " : nil as HTML?)\(title)", style: style, nonce))
@@ -97,7 +99,7 @@ enum SignInViews {
             <div class="shell" aria-hidden="true"></div>
             \(body)
             </main>
-            <script nonce="\(nonce)">\(SignInScript.text)</script>
+            <script nonce="\(nonce)">\(SignInScript.text)\(script)</script>
             </body>
             </html>
 

@@ -34,6 +34,35 @@ extension SharesRequest.Item {
     }
 }
 
+extension SharePageRequest: ReadableRequest {
+    package init(from reader: inout JSONReader) throws(JSONError) {
+        var zoneID: ZoneID?
+        self.init(zoneID: .defaultZone)
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "zoneID": zoneID = try reader.optionalZoneID()
+            case "recordName": recordName = try reader.optionalString()
+            case "shareTitle": title = try reader.optionalString()
+            case "shareType": type = try reader.optionalString()
+            case "supportedAccess": access = try reader.optionalNames()
+            case "supportedPermissions": permissions = try reader.optionalNames()
+            case "nacre": `extension` = try RequestExtension(from: &reader)
+            default: try reader.skip()
+            }
+        }
+        self.zoneID = try reader.require(zoneID, "zoneID", at: start)
+    }
+}
+
+extension SharePageResponse: WritableAnswer {
+    package func write(to writer: inout JSONWriter, form: AnswerForm) {
+        writer.beginObject()
+        writer.write("url", url)
+        writer.endObject()
+    }
+}
+
 extension SharesResponse: WritableAnswer {
     package func write(to writer: inout JSONWriter, form: AnswerForm) {
         writer.beginObject()

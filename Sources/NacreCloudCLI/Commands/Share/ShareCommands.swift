@@ -5,7 +5,7 @@ enum ShareCommands {
     static let command = Command(
         "share", "See what users share, who sees and writes a record by it, and take part in a share as a user.",
         discussion: "An administrator's look, by list and who, and a share that one makes are noted in the audit log.",
-        subcommands: [ShareCreate.command, ShareList.command, ShareWho.command] + ShareInvitations.commands)
+        subcommands: [ShareCreate.command, ShareManage.command, ShareList.command, ShareWho.command] + ShareInvitations.commands)
 
     fileprivate static let user = Option.required("user", "who", "Whose the zones are: an e-mail address, or a user record name.")
 }
@@ -40,6 +40,29 @@ enum ShareCreate {
         asked.permission = call.has(write) ? "READ_WRITE" : "READ_ONLY"
         asked.publicPermission = ["none": "NONE", "read": "READ_ONLY", "write": "READ_WRITE"][try call.require(open)]
         let made = try await AdminClient.connect(call).create(asked)
+        if call.has(SharedOptions.json) { return try Output.json(made) }
+        try Output.data(made.url)
+    }
+}
+
+/// `nacre share manage`
+enum ShareManage {
+    private static let zone = Option.required("zone", "name", "The zone, which is not the default one.")
+    private static let record = Option.value("record", "name", "The record that is shared. By default the whole zone is meant.")
+
+    static let command = Command(
+        "manage", "Print a link to the page on which a share is managed.",
+        discussion: """
+            The page invites people and removes them, makes links, answers requests for access and stops sharing. The link is good for an hour. In \
+            development it opens the page once, and the page acts as the owner. In production the owner signs in on the page, and nobody else gets in.
+            """,
+        options: [SharedOptions.container, SharedOptions.environment, ShareCommands.user, zone, record] + AdminServer.options
+            + [SharedOptions.json]
+    ) { call in
+        let made = try await AdminClient.connect(call).link(
+            AdminMessages.NewShareLink(
+                container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment),
+                user: try call.require(ShareCommands.user), zone: try call.require(zone), record: call.value(record)))
         if call.has(SharedOptions.json) { return try Output.json(made) }
         try Output.data(made.url)
     }
