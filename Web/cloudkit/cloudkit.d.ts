@@ -248,6 +248,24 @@ export interface RecordZoneChangesOptions extends Cancelling {
     numbersAsStrings?: boolean;
 }
 
+export interface SharingUIOptions extends Cancelling {
+    /** The root record, or the share's own; without it the whole zone is shared. */
+    record?: string | { recordName?: string; zoneID?: ZoneID; [member: string]: any };
+    /** May be left out if the record has it. */
+    zoneID?: ZoneID | string;
+    /** The title and the type of a share that the page makes. */
+    shareTitle?: string;
+    shareType?: string;
+    /** Passed over. */
+    shareThumbnail?: any;
+    supportedAccess?: ("PRIVATE" | "PUBLIC")[];
+    supportedPermissions?: ("READ_WRITE" | "READ_ONLY")[];
+}
+export interface SharingUIResult {
+    /** The share when the user is done; null if nothing is shared. */
+    share: RecordReceived | null;
+}
+
 type OneOrMany<T> = T | T[];
 type RecordOrName = string | { recordName?: string; [member: string]: any };
 type ZoneOrName = string | ZoneID | { zoneID: ZoneID };
@@ -327,6 +345,9 @@ export class Database {
     fetchSubscriptions(subscriptions: OneOrMany<SubscriptionOrID>, options?: Cancelling): Promise<SubscriptionsResponse>;
     fetchAllSubscriptions(options?: Cancelling): Promise<SubscriptionsResponse>;
     deleteSubscriptions(subscriptions: OneOrMany<SubscriptionOrID>, options?: Cancelling): Promise<SubscriptionsResponse>;
+
+    /** Shows the server's page of a share in a dialog. Rejects with `SHARE_UI_TIMEOUT` if the page does not come up. */
+    shareWithUI(options: SharingUIOptions): Promise<SharingUIResult>;
 }
 
 export class RecordsBatchBuilder {

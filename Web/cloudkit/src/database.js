@@ -6,6 +6,7 @@ import { withFilesSent } from "./files.js";
 import {
     DatabaseChangesResponse, QueryResponse, RecordsResponse, RecordZoneChangesResponse, RecordZonesResponse, SubscriptionsResponse,
 } from "./responses.js";
+import { showSharePage } from "./sharing.js";
 import { optionsOf } from "./transport.js";
 import { encodedQuery, encodedRecord, list, namedRecordOf, recordOf, subscriptionIDOf, uuid, zoneIDIn, zoneIDOf } from "./values.js";
 
@@ -274,6 +275,45 @@ export class Database {
             const operations = list(subscriptions).map((subscription) => ({ operationType, subscription: read(subscription) }));
             return new SubscriptionsResponse(await this.#ask("subscriptions/modify", { operations }, given));
         });
+    }
+
+    // Sharing
+
+    /**
+     * Shows the server's page of a share in a dialog, and answers the share as it is when the user is done.
+     * @param {any} options the record or the zone, and what the page offers
+     * @returns {Promise<import("../cloudkit").SharingUIResult>}
+     */
+    shareWithUI(options) {
+        return this.#promise(options, async (given) => {
+            const { record, shareThumbnail, signal } = given;
+            const { services } = this.#transport;
+            if (typeof globalThis.document === "undefined") throw localError("CONFIGURATION_ERROR", "shareWithUI shows a dialog, which only a page has");
+            const recordName = record === undefined || record === null ? undefined : namedRecordOf(record).recordName;
+            const zoneID = zoneIDOf(given.zoneID ?? record?.zoneID);
+            if (shareThumbnail !== undefined) services.log("warn", "shareThumbnail is passed over: save it with the share");
+            const names = ["shareTitle", "shareType", "supportedAccess", "supportedPermissions"];
+            const { url } = await this.#ask("records/share-page", { zoneID, recordName, ...picked(given, names) }, given);
+            await showSharePage(url, services, signal);
+            return { share: await this.#share(recordName, zoneID, signal) };
+        });
+    }
+
+    /**
+     * The share of a record or a zone; null if it is not shared.
+     * @param {string} [recordName] of a record, or of the share itself
+     * @param {import("../cloudkit").ZoneID} [zoneID]
+     * @param {AbortSignal} [signal]
+     */
+    async #share(recordName = "cloudkit.zoneshare", zoneID, signal) {
+        const fetched = async (/** @type {string} */ name) => {
+            const { records: [record], errors: [error] } = await this.fetchRecords(name, { zoneID, signal });
+            if (error && error.ckErrorCode !== "NOT_FOUND") throw error;
+            return record ?? null;
+        };
+        const record = await fetched(recordName);
+        if (!record || record.recordType === "cloudkit.share") return record;
+        return record.share ? fetched(record.share.recordName) : null;
     }
 
     // Requests

@@ -38,6 +38,10 @@ export async function calls(database: Database): Promise<string> {
         sortBy: [{ systemFieldName: "createdTimestamp", ascending: false }],
     }, { resultsLimit: 20, signal: new AbortController().signal });
     while (page.moreComing) page = await database.performQuery(page);
+    const { share } = await database.shareWithUI({
+        record: saved.records[0], zoneID: { zoneName: "Notes" }, shareTitle: "Trip", supportedAccess: ["PRIVATE"], supportedPermissions: ["READ_WRITE"],
+    });
+    const shared: string | undefined = share?.participants?.[0]?.participantId;
     for await (const record of database.queryRecords({ recordType: "Note" })) console.log(record.fields.text.value);
     const changes = await database.fetchRecordZoneChanges([{ zoneID: { zoneName: "Notes" } }, { zoneID: "Other", resultsLimit: 5 }]);
     await database.fetchRecordZoneChanges(changes.zones.filter(({ moreComing }) => moreComing));
