@@ -210,6 +210,8 @@ import Testing
         var his = TestBrowser(server)
         #expect(await his.go(try Self.path(ofBob)).status == 200)
         #expect(await Self.send("invite", ["who": "carol@example.com", "permission": "READ_ONLY"], in: &his).status == 200)
+        #expect(his.shown?.text.contains("Stop sharing") == false)
+        #expect(await Self.send("stop", in: &his).status == 403)
         #expect(try await Self.share(server)?["participants"]?.count == 3)
     }
 }

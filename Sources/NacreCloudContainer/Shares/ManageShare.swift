@@ -64,6 +64,8 @@ extension Cloud {
                     sharing: change))
         } else {
             guard let share, let details = share.sharing?.value else { throw ServerError.shareHasEnded }
+            // An administrator who deletes the record leaves the share, which goes on.
+            if edit == .stop, details.currentUserParticipant?.role != .owner { throw ServerError.shareEndsByItsOwner }
             let change = try edit.change(of: details)
             operation = RecordOperation(
                 change == nil ? .delete : .update,
@@ -88,6 +90,9 @@ extension Cloud {
 extension ServerError {
     package static let shareIsManagedByOthers = ServerError(
         .accessDenied, "the share is managed by its owner and by administrators alone", remedy: "Ask the owner of the share.")
+
+    fileprivate static let shareEndsByItsOwner = ServerError(
+        .accessDenied, "only the owner stops sharing", remedy: "Ask the owner of the share.")
 
     fileprivate static let shareHasBegun = ServerError(
         .conflict, "this is shared already", remedy: "Look at the share as it is now, and change that.")

@@ -119,12 +119,19 @@ struct ManagedShareView {
             \(isOpen || !pass.offer.isPrivate ? nil : invitation)
             \(links(share, mayAdd: !isOpen && pass.offer.isPrivate))
             \(isOpen || !pass.offer.isPrivate ? nil : requests(share))
-            <section aria-labelledby="end"><h2 id="end">Stop sharing</h2>
-            <details><summary>Stop sharing with everybody</summary>
-            <p>All people but the owner lose access at once, and the link leads nowhere.</p>
-            \(form("stop", "<div class=\"buttons\"><button id=\"stop\">Stop sharing</button></div>"))
-            </details></section>
+            \(share.currentUserParticipant?.role == .owner ? end : nil)
             """
+    }
+
+    /// The end of the share, which is the owner's: an administrator who deletes a share leaves it.
+    private var end: HTML {
+        """
+        <section aria-labelledby="end"><h2 id="end">Stop sharing</h2>
+        <details><summary>Stop sharing with everybody</summary>
+        <p>All people but the owner lose access at once, and the link leads nowhere.</p>
+        \(form("stop", "<div class=\"buttons\"><button id=\"stop\">Stop sharing</button></div>"))
+        </details></section>
+        """
     }
 
     private func link(_ share: ShareDetails) -> HTML {
