@@ -72,6 +72,7 @@ struct HelpTests {
         Documented("webhook resume", "container environment data server token-file json"),
         Documented("zone create", "container environment user data server token-file json"),
         Documented("share create", "container environment user zone record title participant write public data server token-file json"),
+        Documented("share manage", "container environment user zone record data server token-file json"),
         Documented("share list", "container environment user data server token-file json"),
         Documented("share who", "container environment user zone data server token-file json"),
         Documented("share show", "container environment format"), Documented("share accept", "container environment format"),

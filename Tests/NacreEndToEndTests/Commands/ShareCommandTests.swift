@@ -62,6 +62,8 @@ import Testing
                 ["share", "create", "--zone", "Trip", "--record", "other", "--participant", "ben@example.com", "--write"] + Self.place)
             #expect(try await ben(["accept", zone.line]).output.contains("READ_WRITE"), "\(zone)")
             #expect(try await ben(["leave", zone.line, "--yes"]).status == 0)
+            let link = try await administrator.run(["share", "manage", "--zone", "Trip", "--record", "other"] + Self.place)
+            #expect(link.status == 0 && link.line.contains("/manage-share?grant="), "\(link)")
             let production = Self.place.map { $0 == "development" ? "production" : $0 }
             let there = try await administrator.run(["share", "create", "--zone", "Trip"] + production)
             #expect(there.status == 77, "\(there)")
