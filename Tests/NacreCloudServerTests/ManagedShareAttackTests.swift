@@ -26,7 +26,7 @@ import Testing
             #expect(page.header("Cross-Origin-Resource-Policy") == "same-origin")
             #expect(page.text.contains("data-origin=\"https://app.example\""))
         }
-        let alone = await browser.go(try Pages.path(await Pages.asked(server, origin: nil)))
+        let alone = try await browser.go(Pages.path(await Pages.asked(server, origin: nil)))
         #expect(alone.header("Content-Security-Policy")?.hasSuffix("frame-ancestors 'none'") == true && alone.header("X-Frame-Options") == "DENY")
         #expect(!alone.text.contains("data-origin"))
         for origin in ["null", "http://[::1]:3000", "https://app.example; script-src *", "HTTPS://app.example"] {
@@ -39,7 +39,7 @@ import Testing
         let asked = await Pages.asked(server)
         #expect(asked.json?["url"] != nil && asked.json?.at("grant") == nil)
         var browser = TestBrowser(server)
-        let page = await browser.go(try Pages.path(asked))
+        let page = try await browser.go(Pages.path(asked))
         for secret in [server.names["ada"], server.names["ada.escaped"], server.names["api"], server.names["ada.id"], "ada@example.com"] {
             let secret = try #require(secret)
             #expect(!page.text.contains(secret) && !asked.text.contains(secret))
@@ -162,7 +162,7 @@ import Testing
         }
         #expect(await asked("https://evil.example").status == 401)
         var browser = TestBrowser(server)
-        #expect(await browser.go(try Pages.path(await asked(Pages.app))).status == 200)
+        #expect(try await browser.go(Pages.path(await asked(Pages.app))).status == 200)
         #expect(await Pages.send("begin", ["permission": "NONE"], in: &browser).status == 200)
         #expect(try await Pages.share(server) != nil)
     }
@@ -187,11 +187,11 @@ import Testing
         let made = await Self.link(scene, "development")
         #expect(made.status == 201 && made.json?["signsIn"] == .bool(false), "\(made.text)")
         var browser = TestBrowser(scene.server)
-        let page = await browser.go(try Self.path(made))
+        let page = try await browser.go(Self.path(made))
         #expect(page.status == 200 && page.header("X-Frame-Options") == "DENY")
         #expect(await Pages.send("begin", ["permission": "READ_ONLY"], in: &browser).status == 200)
         #expect(try await Pages.share(scene.server)?["publicPermission"]?.text == "READ_ONLY")
-        #expect(await browser.go(try Self.path(made)).status == 401)
+        #expect(try await browser.go(Self.path(made)).status == 401)
         #expect(await Self.link(scene, "development", user: "nobody@example.com").status == 404)
         let console = try await ConsoleTests.ConsolePage(scene, as: .developer)
         let body = #"{"container":"\#(TestServer.container)","environment":"development","user":"ada@example.com","zone":"Trip"}"#

@@ -40,7 +40,7 @@ import Testing
     /// Opens the page for Ada.
     static func opened(_ server: TestServer, _ more: String = "") async throws -> TestBrowser {
         var browser = TestBrowser(server)
-        #expect(await browser.go(try path(await asked(server, more))).status == 200)
+        #expect(try await browser.go(path(await asked(server, more))).status == 200)
         return browser
     }
 
@@ -208,7 +208,7 @@ import Testing
         try await server.ask("ada", "private/records/modify", Body.modify("update", raised, #""zoneID":{"zoneName":"Trip"}"#))
         let ofBob = await Self.asked(server, as: "bob", in: "shared", zone: zone)
         var his = TestBrowser(server)
-        #expect(await his.go(try Self.path(ofBob)).status == 200)
+        #expect(try await his.go(Self.path(ofBob)).status == 200)
         #expect(await Self.send("invite", ["who": "carol@example.com", "permission": "READ_ONLY"], in: &his).status == 200)
         #expect(his.shown?.text.contains("Stop sharing") == false)
         #expect(await Self.send("stop", in: &his).status == 403)
