@@ -1,5 +1,7 @@
 import NacreCloudServerWire
+import NacreCloudTestSupport
 import NacreCloudWire
+import NacreCrypto
 import NacreEncryptionForms
 
 /// The keys of one user on a server that keeps what devices send, in their order, and verifies nothing else. A test can
@@ -18,12 +20,24 @@ struct PretendKeys: Sendable {
     private(set) var olderAccountKeys: [[UInt8]] = []
     /// The scopes by the names of their zones.
     var scopes: [String: Scope] = [:]
+    /// The entries of the tree of logs. A log that is read enters it, as far as it is not there.
+    var tree: [[UInt8]] = []
+    var entersLogs = true
+    /// The name of the key that signs the tree.
+    var treeKey = "server"
+
+    /// Shows what another server has, in this one's tree of logs.
+    mutating func show(_ other: PretendKeys) {
+        let (tree, entersLogs, treeKey) = (tree, entersLogs, treeKey)
+        self = other
+        (self.tree, self.entersLogs, self.treeKey) = (tree, entersLogs, treeKey)
+    }
 
     mutating func answer(to path: String, _ body: [UInt8]) throws(ServerError) -> [UInt8] {
         let form = AnswerForm(details: true)
         switch path {
         case "keys/append": return try append(KeysAppendRequest(json: body)).json(form)
-        case "keys/log": return log(try KeysLogRequest(json: body)).json(form)
+        case "keys/log": return try log(try KeysLogRequest(json: body)).json(form)
         case "scopes/modify": return try modify(KeysScopesModifyRequest(json: body)).json(form)
         default: return list(try KeysScopesListRequest(json: body)).json(form)
         }
@@ -54,12 +68,41 @@ struct PretendKeys: Sendable {
         return KeysAppendResponse(place: statements.count - 1)
     }
 
-    private func log(_ request: KeysLogRequest) -> KeysLogResponse {
+    private mutating func log(_ request: KeysLogRequest) throws(ServerError) -> KeysLogResponse {
         let page = statements.dropFirst(request.after.map { $0 + 1 } ?? 0).prefix(Self.pageSize)
         let isLast = page.endIndex == statements.endIndex
         return KeysLogResponse(
             statements: Array(page), moreComing: !isLast, wraps: isLast ? Array(accountWraps.values) : nil,
-            olderKeys: isLast ? olderAccountKeys : nil)
+            olderKeys: isLast ? olderAccountKeys : nil, tree: try shownTree(with: page.last, since: request.treeSize))
+    }
+
+    private mutating func shownTree(with newest: [UInt8]?, since seen: Int?) throws(ServerError) -> KeysLogResponse.Tree {
+        let entries = Self.entries(of: statements)
+        if entersLogs { tree += entries.filter { !tree.contains($0) } }
+        let merkle = MerkleTree(tree)
+        if let seen, seen > merkle.size { throw ServerError(.badRequest, ServerError.treeIsSmallerReason) }
+        let entry = newest.flatMap { newest in statements.firstIndex(of: newest) }.map { entries[$0] }
+        let index = entry.flatMap { entry in tree.firstIndex(of: entry) }
+        do {
+            let key = try KeyringDevice(treeKey)
+            let head = try TreeHead(
+                container: "iCloud.test", environment: "development", head: merkle.head, stamp: 1_000, sign: key.sign)
+            return KeysLogResponse.Tree(
+                head: head?.bytes ?? [], serverKey: key.publicKeys.signing.bytes, index: index,
+                inclusion: index.flatMap { merkle.inclusionProof(of: $0, in: merkle.size) },
+                consistency: seen.flatMap { merkle.consistencyProof(from: $0, to: merkle.size) })
+        } catch {
+            throw ServerError(.badRequest, "not a form")
+        }
+    }
+
+    private static func entries(of statements: [[UInt8]]) -> [[UInt8]] {
+        var fingerprint = Digest.none
+        return statements.map { bytes in
+            let number = (try? KeyStatement(bytes))?.number ?? 0
+            if number == 0 { fingerprint = Digest(of: bytes) }
+            return TreeOfLogs.entry(fingerprint: fingerprint, number: number, hash: Digest(of: bytes))
+        }
     }
 
     /// A page has few, so that tests have several.

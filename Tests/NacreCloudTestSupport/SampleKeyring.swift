@@ -41,7 +41,8 @@ package struct SampleKeyring: Sendable {
         (first, recovery) = (try KeyringDevice("\(name)'s first device"), try KeyringDevice("\(name)'s recovery key"))
         let beginning = KeyStatement.Beginning(
             account: account, device: first.publicKeys, recovery: recovery.publicKeys, accountKey: try Self.accountKey("\(name) 1"), reset: reset)
-        newest = try KeyStatement(number: 0, before: .none, action: .begin(beginning), signer: first.id, sign: first.sign)
+        let consent = try recovery.sign(KeyStatement.consent(to: beginning))
+        newest = try KeyStatement(number: 0, before: .none, action: .begin(beginning, consent), signer: first.id, sign: first.sign)
         log = try KeyLog(first: newest)
     }
 
@@ -59,6 +60,13 @@ package struct SampleKeyring: Sendable {
 
     package func adding(_ device: KeyringDevice) throws -> KeyStatement.Action {
         .addDevice(device.publicKeys, try device.sign(KeyStatement.enrolment(of: device.publicKeys, after: log.head.hash)))
+    }
+
+    /// Returns the action that puts another recovery key, which agrees, in the place of the account's.
+    package func renewing(_ recovery: KeyringDevice) throws -> KeyStatement.Action {
+        let (keys, next) = (recovery.publicKeys, try Self.accountKey("\(account.user) \(log.generation + 1)"))
+        return .newRecovery(
+            keys, nextAccountKey: next, try recovery.sign(KeyStatement.consent(to: keys, nextAccountKey: next, after: log.head.hash)))
     }
 
     package func removing(_ device: KeyringDevice) throws -> KeyStatement.Action {

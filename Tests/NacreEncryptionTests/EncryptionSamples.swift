@@ -50,7 +50,9 @@ struct SampleAccount {
             reset: reset)
         self.name = name
         statements = [
-            try KeyStatement(number: 0, before: .none, action: .begin(beginning), signer: first.id, sign: first.sign)
+            try KeyStatement(
+                number: 0, before: .none, action: .begin(beginning, recovery.sign(KeyStatement.consent(to: beginning))), signer: first.id,
+                sign: first.sign)
         ]
     }
 
@@ -79,6 +81,14 @@ struct SampleAccount {
     /// Returns the action that ends the log, for an account with keys of this name to follow.
     static func reset(for keys: String = "new keys") throws -> KeyStatement.Action {
         .reset(next: try SampleKeys("\(keys)'s first device").publicKeys)
+    }
+
+    /// Returns the action that puts another recovery key, which agrees, in the place of the account's.
+    /// - Parameter accountKey: that of the next generation.
+    func renewing(_ recovery: SampleKeys, _ accountKey: KeyBytes) throws -> KeyStatement.Action {
+        let keys = try recovery.publicKeys
+        return .newRecovery(
+            keys, nextAccountKey: accountKey, try recovery.sign(KeyStatement.consent(to: keys, nextAccountKey: accountKey, after: head.hash)))
     }
 
     func removing(_ device: SampleKeys, generation: Int) throws -> KeyStatement.Action {

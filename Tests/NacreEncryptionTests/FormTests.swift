@@ -30,7 +30,7 @@ struct SampleForm: CustomTestStringConvertible {
         try ada.say(ada.adding(phone))
         let statements = [
             beginning, ada.statements[1], try ada.statement(ada.removing(phone, generation: 2)),
-            try ada.statement(.newRecovery(phone.publicKeys, nextAccountKey: SampleAccount.accountKey(2, of: "_ada"))),
+            try ada.statement(ada.renewing(phone, SampleAccount.accountKey(2, of: "_ada"))),
             try ada.statement(SampleAccount.reset()),
         ]
         let sealed: [(FormKind, Int)] = [(.value, 16), (.chunk, 16), (.olderKey, 32), (.link, 32)]

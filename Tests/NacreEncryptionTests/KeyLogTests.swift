@@ -59,7 +59,7 @@ struct KeyLogTests {
         let phone = try phone.get()
         var ada = try SampleAccount("_ada")
         let early = try ada.adding(phone)
-        try ada.say(.newRecovery(SampleKeys("new recovery").publicKeys, nextAccountKey: SampleAccount.accountKey(2, of: "_ada")))
+        try ada.say(ada.renewing(SampleKeys("new recovery"), SampleAccount.accountKey(2, of: "_ada")))
         var log = try ada.log
         #expect(throws: KeyLogFault.notSigned(number: 2)) { try log.append(ada.statement(early)) }
         try ada.say(ada.adding(phone))
@@ -93,7 +93,7 @@ struct KeyLogTests {
         var ada = try SampleAccount("_ada")
         try ada.say(ada.adding(phone), isRecovery: true)
         let next = try SampleKeys("new recovery")
-        try ada.say(.newRecovery(next.publicKeys, nextAccountKey: SampleAccount.accountKey(2, of: "_ada")), by: phone)
+        try ada.say(ada.renewing(next, SampleAccount.accountKey(2, of: "_ada")), by: phone)
         var log = try ada.log
         #expect(throws: KeyLogFault.notSigned(number: 3)) { try log.append(ada.statement(SampleAccount.reset(), isRecovery: true)) }
         let reset = try KeyStatement(number: 3, before: ada.head.hash, action: SampleAccount.reset(), signer: nil, sign: next.sign)
@@ -115,7 +115,7 @@ struct KeyLogTests {
         }
         var fork = before
         try fork.say(fork.adding(SampleKeys("tablet")))
-        try fork.say(.newRecovery(phone.publicKeys, nextAccountKey: SampleAccount.accountKey(2, of: "_ada")))
+        try fork.say(fork.renewing(phone, SampleAccount.accountKey(2, of: "_ada")))
         #expect(throws: KeyLogFault.forked(number: 2, kept: kept.hash, shown: fork.head.hash)) {
             try fork.log.check(fingerprint: ada.fingerprint, kept: kept)
         }
@@ -170,16 +170,41 @@ struct KeyLogTests {
 
     @Test func `a first statement is signed by the device that it names, with a key that is one`() throws {
         let ada = try SampleAccount("_ada")
-        guard case .begin(let beginning) = ada.statements[0].action else { throw KeyLogFault.notABeginning }
+        guard case .begin(let beginning, let consent) = ada.statements[0].action else { throw KeyLogFault.notABeginning }
         let stranger = try stranger.get()
-        let forged = try KeyStatement(number: 0, before: .none, action: .begin(beginning), signer: ada.first.id, sign: stranger.sign)
+        let forged = try KeyStatement(number: 0, before: .none, action: .begin(beginning, consent), signer: ada.first.id, sign: stranger.sign)
         #expect(throws: KeyLogFault.notSigned(number: 0)) { try KeyLog(first: forged) }
         let point = try #require(KeyBytes([1] + [UInt8](repeating: 0, count: 31)))
         let small = KeyStatement.Beginning(
             account: ada.name, device: PublicKeys(signing: point, agreement: point), recovery: beginning.recovery, accountKey: beginning.accountKey)
         let statement = try KeyStatement(
-            number: 0, before: .none, action: .begin(small), signer: DeviceID(of: small.device), sign: stranger.sign)
+            number: 0, before: .none, action: .begin(small, consent), signer: DeviceID(of: small.device), sign: stranger.sign)
         #expect(throws: KeyLogFault.malformedKey) { try KeyLog(first: statement) }
+    }
+
+    @Test func `A4: a recovery key is in no log that the holder of its words has not signed, with the same device, log and account key`() throws {
+        let ada = try SampleAccount("_ada")
+        let (stranger, phone) = (try stranger.get(), try phone.get())
+        guard case .begin(let right, let consent) = ada.statements[0].action else { throw KeyLogFault.notABeginning }
+        // The account that a server begins for words that it does not have, with the signature of the true one or its own.
+        let theirs = KeyStatement.Beginning(
+            account: ada.name, device: try stranger.publicKeys, recovery: right.recovery, accountKey: right.accountKey)
+        for consent in [consent, try stranger.sign(KeyStatement.consent(to: theirs))] {
+            let forged = try KeyStatement(number: 0, before: .none, action: .begin(theirs, consent), signer: stranger.id, sign: stranger.sign)
+            #expect(throws: KeyLogFault.notSigned(number: 0)) { try KeyLog(first: forged) }
+        }
+        // A new recovery key has signed for another log, and for another account key.
+        var other = ada
+        try other.say(other.adding(phone))
+        let (two, three) = (try SampleAccount.accountKey(2, of: "_ada"), try SampleAccount.accountKey(3, of: "_ada"))
+        let next = try SampleKeys("new recovery")
+        guard case .newRecovery(let keys, _, let signature) = try ada.renewing(next, two) else { throw KeyLogFault.notABeginning }
+        let forged: [KeyStatement.Action] = [try other.renewing(next, two), .newRecovery(keys, nextAccountKey: three, signature)]
+        for action in forged {
+            var log = try ada.log
+            #expect(throws: KeyLogFault.notSigned(number: 1)) { try log.append(ada.statement(action)) }
+            #expect(try log == ada.log)
+        }
     }
 
     @Test(arguments: [0, 1] as [UInt8])
@@ -188,23 +213,24 @@ struct KeyLogTests {
         func small(_ keys: PublicKeys) -> PublicKeys { PublicKeys(signing: keys.signing, agreement: point) }
         let (phone, tablet) = (try phone.get(), try SampleKeys("tablet"))
         var ada = try SampleAccount("_ada")
-        guard case .begin(let right) = ada.statements[0].action else { throw KeyLogFault.notABeginning }
+        guard case .begin(let right, _) = ada.statements[0].action else { throw KeyLogFault.notABeginning }
         let beginnings = [
             (small(right.device), right.recovery, right.accountKey), (right.device, small(right.recovery), right.accountKey),
             (right.device, right.recovery, point),
         ]
         for (device, recovery, accountKey) in beginnings {
             let beginning = KeyStatement.Beginning(account: ada.name, device: device, recovery: recovery, accountKey: accountKey)
+            let consent = try ada.recovery.sign(KeyStatement.consent(to: beginning))
             let statement = try KeyStatement(
-                number: 0, before: .none, action: .begin(beginning), signer: DeviceID(of: device), sign: ada.first.sign)
+                number: 0, before: .none, action: .begin(beginning, consent), signer: DeviceID(of: device), sign: ada.first.sign)
             #expect(throws: KeyLogFault.malformedKey) { try KeyLog(first: statement) }
         }
         try ada.say(ada.adding(phone))
         let keys = small(try tablet.publicKeys)
         let actions: [KeyStatement.Action] = [
             .addDevice(keys, try tablet.sign(KeyStatement.enrolment(of: keys, after: ada.head.hash))),
-            .removeDevice(try phone.id, nextAccountKey: point), .newRecovery(try tablet.publicKeys, nextAccountKey: point),
-            .newRecovery(keys, nextAccountKey: try SampleAccount.accountKey(2, of: "_ada")), .reset(next: keys),
+            .removeDevice(try phone.id, nextAccountKey: point), try ada.renewing(tablet, point),
+            .newRecovery(keys, nextAccountKey: try SampleAccount.accountKey(2, of: "_ada"), ada.statements[1].signature), .reset(next: keys),
         ]
         for action in actions {
             var log = try ada.log
@@ -217,15 +243,15 @@ struct KeyLogTests {
         let phone = try phone.get()
         var ada = try SampleAccount("_ada")
         try ada.say(ada.adding(phone))
-        let recovery = try SampleKeys("new recovery").publicKeys
+        let recovery = try SampleKeys("new recovery")
         for generation in 2..<KeyLog.statementsMax {
-            try ada.say(.newRecovery(recovery, nextAccountKey: SampleAccount.accountKey(generation, of: "_ada")))
+            try ada.say(ada.renewing(recovery, SampleAccount.accountKey(generation, of: "_ada")))
         }
         var log = try KeyLog(verified: ada.statements)
         #expect(log.head.number + 1 == UInt64(KeyLog.statementsMax))
         let next = try SampleAccount.accountKey(KeyLog.statementsMax, of: "_ada")
         #expect(throws: KeyLogFault.tooLong) { try log.append(ada.statement(ada.adding(SampleKeys("tablet")))) }
-        #expect(throws: KeyLogFault.tooLong) { try log.append(ada.statement(.newRecovery(recovery, nextAccountKey: next))) }
+        #expect(throws: KeyLogFault.tooLong) { try log.append(ada.statement(ada.renewing(recovery, next))) }
         try ada.say(.removeDevice(phone.id, nextAccountKey: next))
         try log.append(ada.statements[KeyLog.statementsMax])
         #expect(try log.device(phone.id) == nil && log.accountKey == next)

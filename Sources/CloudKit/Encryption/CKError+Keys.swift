@@ -24,6 +24,26 @@ extension CKError {
             details: [.remedy: "\(reason). Nothing was changed. Ask the server's operator, and compare 'nacre keys fingerprint' on your devices"])
     }
 
+    /// The server's tree of logs does not verify, does not extend what this device has seen, or lacks the log.
+    /// - Parameter reason: the fault.
+    static func treeRefused(_ reason: String) -> CKError {
+        CKError(
+            .internalError, text: "The server shows another tree of keys than this device may take",
+            details: [
+                .remedy: "\(reason). Nothing was changed. 'nacre keys status' prints what was seen: ask the server's operator. "
+                    + "If the server was put back from a backup, run 'nacre keys trust-tree'"
+            ])
+    }
+
+    /// The server says that the user has reset the keys, and no device of the account has signed a reset.
+    static var resetIsNotSigned: CKError {
+        CKError(
+            .internalError, text: "The server says that encrypted data was reset, and no device of the user has signed that",
+            details: [
+                .remedy: "Keep the app's data. Nothing was changed. Ask the server's operator, and the user whether a device ran 'nacre keys reset'"
+            ])
+    }
+
     /// Other devices changed the keys each time.
     static var keysAreBusy: CKError {
         CKError(.zoneBusy, text: "Other devices are changing the keys", retryAfter: 1)
@@ -61,12 +81,6 @@ extension CKError {
 
     static func notRecoveryWords(_ reason: String) -> CKError {
         .keysUnchanged("The words are not 24 recovery words: \(reason)", remedy: "Type them in their order, as 'nacre keys recovery' has shown them")
-    }
-
-    static var otherFingerprint: CKError {
-        .keysUnchanged(
-            "The account that the server shows has another fingerprint",
-            remedy: "Compare it with the note of the 24 words. If that is what you typed, the server shows an account that is not yours")
     }
 
     // MARK: Files

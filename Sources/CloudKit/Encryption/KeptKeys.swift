@@ -48,6 +48,8 @@
         package var own: Pin?
         /// The scopes by the names of their zones.
         package var scopes: [String: SeenScope] = [:]
+        /// The tree of logs; nil: this device has seen none.
+        package var tree: SeenTree?
 
         package init() {}
     }
@@ -89,6 +91,13 @@
             var before: [String]?
         }
 
+        struct Tree: Codable, Equatable {
+            var server: String
+            var head: String
+            /// Two heads that are not of one tree.
+            var doubt: [String]?
+        }
+
         var version: Int
         var server: String
         var container: String
@@ -99,6 +108,7 @@
         var recovery: String?
         var account: Pin?
         var scopes: [String: Scope]?
+        var tree: Tree?
     }
 
     extension KeptKeys {
@@ -115,6 +125,7 @@
                 recovery = try file.recovery.map { SecretBytes(try Hex.decode($0)) }
                 own = try file.account.map(Pin.init)
                 scopes = try (file.scopes ?? [:]).mapValues(SeenScope.init)
+                tree = try file.tree.map(SeenTree.init)
             } catch {
                 throw .keysUnreadable(at: path)
             }
@@ -126,7 +137,7 @@
                 user: account.name.user, signing: device.map { Hex.encode($0.kept.signing.exposed) },
                 agreement: device.map { Hex.encode($0.kept.agreement.exposed) }, recovery: recovery.map { Hex.encode($0.exposed) },
                 account: own.map(KeyFile.Pin.init),
-                scopes: scopes.isEmpty ? nil : scopes.mapValues(KeyFile.Scope.init))
+                scopes: scopes.isEmpty ? nil : scopes.mapValues(KeyFile.Scope.init), tree: tree.map(KeyFile.Tree.init))
         }
     }
 
@@ -158,6 +169,23 @@
             self.init(
                 scope: Hex.encode(seen.scope.bytes), number: seen.head.number, hash: Hex.encode(seen.head.hash.bytes),
                 before: seen.before.isEmpty ? nil : seen.before.map { Hex.encode($0.bytes) })
+        }
+    }
+
+    extension KeyFile.Tree {
+        init(_ seen: SeenTree) {
+            self.init(
+                server: Hex.encode(seen.server.bytes), head: Hex.encode(seen.head.bytes),
+                doubt: seen.doubt.map { [Hex.encode($0.kept.bytes), Hex.encode($0.shown.bytes)] })
+        }
+    }
+
+    extension SeenTree {
+        fileprivate init(_ seen: KeyFile.Tree) throws {
+            let heads = try (seen.doubt ?? []).map { try TreeHead(try Hex.decode($0)) }
+            self.init(
+                server: try fixed(seen.server), head: try TreeHead(try Hex.decode(seen.head)),
+                doubt: heads.count == 2 ? Doubt(kept: heads[0], shown: heads[1]) : nil)
         }
     }
 

@@ -264,17 +264,42 @@
 
         // MARK: Pages
 
+        /// Returns an account as the server shows it, once its log is in a tree of logs that this device takes.
         /// - Parameter user: the name of a user's record; nil: the account's own.
         func shownAccount(of user: String? = nil) async throws(CKError) -> ShownAccount {
+            for _ in 0..<Self.triesMax {
+                let seen = try await line.keyStore.keys(of: account).tree
+                let (shown, tree) = try await pages(of: user, since: seen)
+                let verdict = try await line.keyStore.update(account) { [name = account.name] kept throws(CKError) in
+                    kept.take(tree, of: shown.statements, in: name, since: seen)
+                }
+                switch verdict {
+                case .taken: return shown
+                case .askAgain: continue
+                case .refused(let error): throw error
+                }
+            }
+            throw .keysAreBusy
+        }
+
+        /// - Parameter seen: the tree of which the server is to prove that the tree of the last page extends it.
+        private func pages(of user: String?, since seen: SeenTree?) async throws(CKError) -> (ShownAccount, KeysLogResponse.Tree?) {
             var shown = ShownAccount()
+            let size = seen.map { Int(clamping: $0.head.size) }
             while true {
-                let request = KeysLogRequest(user: user, after: shown.statements.isEmpty ? nil : shown.statements.count - 1)
-                let page: KeysLogResponse = try await conversation.ask("keys/log", request, .read)
+                let request = KeysLogRequest(user: user, after: shown.statements.isEmpty ? nil : shown.statements.count - 1, treeSize: size)
+                let page: KeysLogResponse
+                do throws(CKError) {
+                    page = try await conversation.ask("keys/log", request, .read)
+                } catch {
+                    guard error.userInfo[CKError.serverTextKey] as? String == ServerError.treeIsSmallerReason else { throw error }
+                    throw .treeRefused("The server's tree of logs is smaller than the one that this device has seen")
+                }
                 shown.statements += page.statements
                 guard shown.statements.count <= Self.statementsMax, !(page.moreComing && page.statements.isEmpty) else { throw .unexpectedAnswer }
                 if page.moreComing { continue }
                 (shown.wraps, shown.olderKeys) = (page.wraps ?? [], page.olderKeys ?? [])
-                return shown
+                return (shown, page.tree)
             }
         }
 

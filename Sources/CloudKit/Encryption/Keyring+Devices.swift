@@ -72,22 +72,17 @@
         /// Takes the account, and makes the request by which the recovery key adds a device to it.
         /// - Parameters:
         ///   - next: the keys of this device.
-        ///   - secret: the secret of the recovery key.
-        ///   - fingerprint: the account's as its user typed it; nil: the server is trusted with it. The words do not
-        ///     tell the account: anybody can begin one that names their public key. A device that has seen the account
-        ///     needs no fingerprint.
+        ///   - secret: the secret of the recovery key. It tells the account: a log has only recovery keys that have
+        ///     signed for it.
         mutating func join(
-            _ next: DeviceKeys, _ shown: ShownAccount, of account: AccountName, with secret: SecretBytes, fingerprint: String?,
-            using random: KeyRandom
+            _ next: DeviceKeys, _ shown: ShownAccount, of account: AccountName, with secret: SecretBytes, using random: KeyRandom
         ) throws(CKError) -> KeysAppendRequest {
-            let seen = own?.fingerprint
             switch try take(shown, of: account) {
             case .empty, .ended: throw .accountHasNoKeys
             case .open: throw .deviceHasKeys
             case .closed(let log, _):
                 guard !log.isReset else { throw .accountHasNoKeys }
                 let recovery = try Self.recovery(secret, of: log)
-                if seen != log.fingerprint, let fingerprint, !log.fingerprint.isTyped(fingerprint) { throw .otherFingerprint }
                 let request = try CKError.checking {
                     let wraps = try shown.wraps.map { try KeyWrap($0) }
                     guard let wrap = wraps.first(where: { $0.subject == .accountKey(nil) }) else {
@@ -145,16 +140,6 @@
     }
 
     extension Digest {
-        /// The fewest hexadecimal digits of a fingerprint that are compared: 128 bits.
-        static let typedDigitsMin = 32
-
-        /// Whether a user has typed the hash, or as much of its beginning as nobody can imitate. Capitals and spaces do
-        /// not matter.
-        func isTyped(_ text: String) -> Bool {
-            let digits = text.lowercased().filter { !$0.isWhitespace }
-            return digits.utf8.count >= Self.typedDigitsMin && description.hasPrefix(digits)
-        }
-
         /// The hash in groups of four digits, which two people can read to each other.
         var groups: String {
             let digits = Array(description)

@@ -61,18 +61,15 @@
         }
 
         /// Enrols this device with the recovery key.
-        /// - Parameters:
-        ///   - words: the 24 words.
-        ///   - fingerprint: the account's, as the user has noted it beside the words: 32 of its digits or more; nil:
-        ///     the server is trusted with it.
-        package func enrol(words: String, fingerprint: String?) async throws {
+        /// - Parameter words: the 24 words. They tell the account: their key has signed its log.
+        package func enrol(words: String) async throws {
             let secret = try Self.secret(words)
             var random = random
             let device = try DeviceKeys(using: &random)
             for _ in 0..<KeyExchange.triesMax {
                 let shown = try await exchange.shownAccount()
                 let request = try await line.keyStore.update(exchange.account) { [account = exchange.account.name, random] kept throws(CKError) in
-                    try kept.join(device, shown, of: account, with: secret, fingerprint: fingerprint, using: random)
+                    try kept.join(device, shown, of: account, with: secret, using: random)
                 }
                 guard try await exchange.append(request) else { continue }
                 forgetOpened()

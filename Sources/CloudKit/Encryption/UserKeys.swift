@@ -20,6 +20,8 @@
                 case elsewhere
                 /// This device had the account's keys and was removed.
                 case removed
+                /// The server has shown a tree of logs that does not go with the one that this device has seen.
+                case doubted
             }
 
             package let container: String
@@ -34,8 +36,19 @@
             package let hasUnseenWords: Bool
             /// The zones whose keys this device has seen.
             package let zones: [String]
+            /// Two signed heads, if the server has not shown that its tree of logs is the one that this device has seen.
+            package let tree: Tree?
             /// The next step of the user.
             package let next: String
+        }
+
+        /// Two heads of trees of logs that a server has signed, as hexadecimal digits of the forms.
+        package struct Tree: Encodable, Sendable {
+            package let seen: String
+            package let shown: String
+            /// Whether the heads prove that there are two trees: they are of one size. Otherwise the server has failed to
+            /// prove that there is one.
+            package let isProof: Bool
         }
 
         /// A device that is enrolled.
@@ -63,7 +76,7 @@
         /// A recovery key as its user writes it down.
         package struct RecoveryNote: Encodable, Sendable {
             package let words: [String]
-            /// The account's, in groups of four hexadecimal digits. The words do not tell the account.
+            /// The account's, in groups of four hexadecimal digits: it tells which account the words are of.
             package let fingerprint: String
         }
 
@@ -73,8 +86,26 @@
         private var account: AccountName { exchange.account.name }
 
         package func status() async throws(CKError) -> Status {
-            let state = try await exchange.accountState()
+            let asked: Result<AccountState, CKError>
+            do throws(CKError) {
+                asked = .success(try await exchange.accountState())
+            } catch {
+                asked = .failure(error)
+            }
             let kept = try await line.keyStore.keys(of: exchange.account)
+            let tree = kept.tree?.doubt.map { doubt in
+                Tree(seen: Hex.encode(doubt.kept.bytes), shown: Hex.encode(doubt.shown.bytes), isProof: doubt.isProof)
+            }
+            let state: AccountState
+            switch asked {
+            case .success(let answer): state = answer
+            case .failure(let error):
+                guard let tree else { throw error }
+                return Status(
+                    container: account.container, environment: account.environment, user: account.user, keys: .doubted, generation: nil, devices: 0,
+                    hasUnseenWords: false, zones: kept.scopes.keys.sorted(), tree: tree,
+                    next: "Show the two heads to the server's operator. If the server was put back from a backup, run 'nacre keys trust-tree'")
+            }
             var log = state.log
             if log?.isReset == true { log = nil }
             let (keys, next): (Status.Keys, String) =
@@ -87,8 +118,8 @@
                 }
             return Status(
                 container: account.container, environment: account.environment, user: account.user, keys: keys, generation: log?.generation,
-                devices: log?.enrolled.count ?? 0, hasUnseenWords: keys == .here && kept.recovery != nil, zones: kept.scopes.keys.sorted(), next: next
-            )
+                devices: log?.enrolled.count ?? 0, hasUnseenWords: keys == .here && kept.recovery != nil, zones: kept.scopes.keys.sorted(),
+                tree: tree, next: next)
         }
 
         /// Returns the enrolled devices, the oldest first.

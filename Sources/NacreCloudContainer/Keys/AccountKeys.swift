@@ -61,7 +61,7 @@ extension AccountKeys {
     }
 
     private func continued(by statement: KeyStatement) throws(KeyLogFault) -> KeyLog {
-        if case .begin(let beginning) = statement.action {
+        if case .begin(let beginning, _) = statement.action {
             guard let log else {
                 // A first log follows nothing.
                 guard beginning.reset == .none else { throw .notABeginning }

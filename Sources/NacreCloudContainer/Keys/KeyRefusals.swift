@@ -50,7 +50,7 @@ extension ServerError {
     }
 
     static let treeIsSmaller = ServerError(
-        .badRequest, "the tree of logs is smaller than the one that this client has seen", field: "treeSize",
+        .badRequest, ServerError.treeIsSmallerReason, field: "treeSize",
         remedy: "The server has lost statements about keys, or shows another tree: keep the head that you have seen, and tell its operator.")
 
     // MARK: Enrolment

@@ -28,6 +28,12 @@ package struct ServerError: Error, Equatable, Sendable {
     /// text: one that has not seen the record fetches it, and makes the manifest anew.
     package static let manifestMissingReason: String = "the record has a manifest, and this change needs a new one"
 
+    /// The reason of a request about a zone that went with a reset of its user's keys. Clients know it by this text.
+    package static let encryptedDataResetReason: String = "Zone was deleted because its user has reset encrypted data"
+
+    /// The reason of a request that names a larger tree of logs than the server has. Clients know it by this text.
+    package static let treeIsSmallerReason: String = "the tree of logs is smaller than the one that this client has seen"
+
     package init(
         _ code: ServerErrorCode, _ reason: String, native: NativeErrorCode? = nil, internalCode: Int? = nil, field: String? = nil,
         remedy: String? = nil, retryAfter: Int? = nil, redirectURL: String? = nil, serverRecord: Record? = nil

@@ -14,7 +14,8 @@ extension DeviceKeys {
         let beginning = KeyStatement.Beginning(
             account: account, device: publicKeys, recovery: recovery.publicKeys, accountKey: key.publicKey,
             reset: ended?.head.hash ?? .none)
-        let statement = try KeyStatement(number: 0, before: .none, action: .begin(beginning), signer: id) { (bytes) throws(CryptoError) in
+        let consent = try recovery.keys.sign(KeyStatement.consent(to: beginning))
+        let statement = try KeyStatement(number: 0, before: .none, action: .begin(beginning, consent), signer: id) { (bytes) throws(CryptoError) in
             try keys.sign(bytes)
         }
         let log = try KeyLog(first: statement)
@@ -58,7 +59,9 @@ extension KeyLog {
         with recovery: RecoveryKey, by signer: Signer, using random: inout some RandomBytes
     ) throws -> (statement: KeyStatement, key: AccountKey) {
         let key = try AccountKey(generation: generation + 1, using: &random)
-        return (try sign(.newRecovery(recovery.publicKeys, nextAccountKey: key.publicKey), by: signer), key)
+        let (keys, next) = (recovery.publicKeys, key.publicKey)
+        let consent = try recovery.keys.sign(KeyStatement.consent(to: keys, nextAccountKey: next, after: head.hash))
+        return (try sign(.newRecovery(keys, nextAccountKey: next, consent), by: signer), key)
     }
 
     /// Ends the log. All that its keys open is lost.

@@ -67,7 +67,7 @@ package struct KeyLog: Hashable, Sendable {
     }
 
     private init(first statement: KeyStatement, isVerified: Bool) throws(KeyLogFault) {
-        guard case .begin(let beginning) = statement.action, statement.number == 0, statement.before == .none else {
+        guard case .begin(let beginning, let consent) = statement.action, statement.number == 0, statement.before == .none else {
             throw .notABeginning
         }
         let (id, verifier) = try Self.device(beginning.device)
@@ -79,6 +79,8 @@ package struct KeyLog: Hashable, Sendable {
         recovery = beginning.recovery
         recoveryVerifier = try Self.verifier(beginning.recovery)
         try Self.checkAgreement(beginning.accountKey)
+        let agrees = { () throws(CryptoError) in try KeyStatement.consent(to: beginning) }
+        guard isVerified || Self.signed(consent, by: recoveryVerifier, agrees) else { throw .notSigned(number: 0) }
         accountKeys = [beginning.accountKey]
         hashes = [statement.hash]
     }
@@ -159,9 +161,9 @@ package struct KeyLog: Hashable, Sendable {
             let (id, verifier) = try Self.device(keys)
             guard devices[id] == nil else { throw .knownDevice(id) }
             guard enrolled.count < Self.devicesMax else { throw .tooLong }
-            guard isVerified || Self.agrees(verifier, signature, toJoin: keys, after: statement.before) else {
-                throw .notSigned(number: statement.number)
-            }
+            let before = statement.before
+            let agrees = { () throws(CryptoError) in try KeyStatement.enrolment(of: keys, after: before) }
+            guard isVerified || Self.signed(signature, by: verifier, agrees) else { throw .notSigned(number: statement.number) }
             devices[id] = Device(keys: keys, verifier: verifier, added: statement.number)
         case .removeDevice(let id, let key):
             guard device(id) != nil else { throw .unknownDevice(id) }
@@ -169,8 +171,11 @@ package struct KeyLog: Hashable, Sendable {
             guard statement.signer != id else { throw .removesItself(id) }
             try takeAccountKey(key, at: statement.number)
             devices[id]?.removed = statement.number
-        case .newRecovery(let keys, let key):
+        case .newRecovery(let keys, let key, let consent):
             let verifier = try Self.verifier(keys)
+            let before = statement.before
+            let agrees = { () throws(CryptoError) in try KeyStatement.consent(to: keys, nextAccountKey: key, after: before) }
+            guard isVerified || Self.signed(consent, by: verifier, agrees) else { throw .notSigned(number: statement.number) }
             try takeAccountKey(key, at: statement.number)
             (recovery, recoveryVerifier) = (keys, verifier)
         case .reset(let next):
@@ -192,10 +197,10 @@ package struct KeyLog: Hashable, Sendable {
         return (id, try verifier(keys))
     }
 
-    /// Whether a new device has signed that its keys join a log behind a statement.
-    private static func agrees(_ verifier: Ed25519.PublicKey, _ signature: Signature, toJoin keys: PublicKeys, after before: Digest) -> Bool {
-        guard let agreement = try? KeyStatement.enrolment(of: keys, after: before) else { return false }
-        return verifier.isValid(signature.bytes, for: agreement)
+    /// Whether a new device or recovery key has signed that it joins a log.
+    private static func signed(_ signature: Signature, by verifier: Ed25519.PublicKey, _ message: () throws(CryptoError) -> [UInt8]) -> Bool {
+        guard let message = try? message() else { return false }
+        return verifier.isValid(signature.bytes, for: message)
     }
 
     /// Checks both keys. Returns the one that verifies.
@@ -246,7 +251,8 @@ extension KeyLog {
 package enum KeyLogFault: Error, Equatable, Sendable {
     /// The first statement does not begin an account.
     case notABeginning
-    /// The statement is not signed by an enrolled device or the recovery key, or the new device did not agree.
+    /// The statement is not signed by an enrolled device or the recovery key, or the new device or recovery key did not
+    /// sign that it joins.
     case notSigned(number: UInt64)
     /// The statement does not follow the head.
     case notNext(number: UInt64)

@@ -23,11 +23,13 @@ package struct KeyStatement: SignedForm {
     }
 
     package enum Action: Hashable, Sendable {
-        case begin(Beginning)
+        /// The signature is that of `consent(to:)`, by the recovery key.
+        case begin(Beginning, Signature)
         /// The device's keys, and its signature of `enrolment(of:after:)`.
         case addDevice(PublicKeys, Signature)
         case removeDevice(DeviceID, nextAccountKey: KeyBytes)
-        case newRecovery(PublicKeys, nextAccountKey: KeyBytes)
+        /// The signature is that of `consent(to:nextAccountKey:after:)`, by the new recovery key.
+        case newRecovery(PublicKeys, nextAccountKey: KeyBytes, Signature)
         /// The end of the log. The keys are those of the device that begins the next one.
         case reset(next: PublicKeys)
     }
@@ -88,6 +90,18 @@ package struct KeyStatement: SignedForm {
     package static func enrolment(of keys: PublicKeys, after before: Digest) throws(CryptoError) -> [UInt8] {
         try Digest(label: "nacre enrolment", [before.bytes, keys.signing.bytes, keys.agreement.bytes]).bytes
     }
+
+    /// Returns the hash that the recovery key of a first statement signs. Only the holder of the 24 words can sign it,
+    /// so that they tell the account.
+    package static func consent(to beginning: Beginning) throws(CryptoError) -> [UInt8] {
+        try Digest(label: "nacre recovery", [Digest.none.bytes, beginning.bytes]).bytes
+    }
+
+    /// Returns the hash that a new recovery key signs: it is to open this log, here, with this account key.
+    package static func consent(to keys: PublicKeys, nextAccountKey: KeyBytes, after before: Digest) throws(CryptoError) -> [UInt8] {
+        let body = keys.signing.bytes + keys.agreement.bytes + nextAccountKey.bytes
+        return try Digest(label: "nacre recovery", [before.bytes, body]).bytes
+    }
 }
 
 extension KeyStatement.Action {
@@ -101,10 +115,10 @@ extension KeyStatement.Action {
 
     fileprivate init(number: UInt8, reader: inout FormReader) throws(FormFault) {
         switch number {
-        case 1: self = .begin(try KeyStatement.Beginning(reader: &reader))
+        case 1: self = .begin(try KeyStatement.Beginning(reader: &reader), try reader.fixed())
         case 2: self = .addDevice(try PublicKeys(reader: &reader), try reader.fixed())
         case 3: self = .removeDevice(try reader.fixed(), nextAccountKey: try reader.fixed())
-        case 4: self = .newRecovery(try PublicKeys(reader: &reader), nextAccountKey: try reader.fixed())
+        case 4: self = .newRecovery(try PublicKeys(reader: &reader), nextAccountKey: try reader.fixed(), try reader.fixed())
         case 5: self = .reset(next: try PublicKeys(reader: &reader))
         default: throw .invalid("kind of statement")
         }
@@ -123,16 +137,19 @@ extension KeyStatement.Action {
     fileprivate var body: [UInt8] {
         var writer = FormWriter(capacity: 256)
         switch self {
-        case .begin(let beginning): beginning.write(to: &writer)
+        case .begin(let beginning, let consent):
+            beginning.write(to: &writer)
+            writer.fixed(consent)
         case .addDevice(let keys, let signature):
             keys.write(to: &writer)
             writer.fixed(signature)
         case .removeDevice(let device, let key):
             writer.fixed(device)
             writer.fixed(key)
-        case .newRecovery(let keys, let key):
+        case .newRecovery(let keys, let key, let consent):
             keys.write(to: &writer)
             writer.fixed(key)
+            writer.fixed(consent)
         case .reset(let next): next.write(to: &writer)
         }
         return writer.written
@@ -146,6 +163,12 @@ extension KeyStatement.Beginning {
         recovery = try PublicKeys(reader: &reader)
         accountKey = try reader.fixed()
         reset = try reader.fixed()
+    }
+
+    fileprivate var bytes: [UInt8] {
+        var writer = FormWriter(capacity: 512)
+        write(to: &writer)
+        return writer.written
     }
 
     fileprivate func write(to writer: inout FormWriter) {

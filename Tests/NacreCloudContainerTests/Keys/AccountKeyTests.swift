@@ -47,7 +47,7 @@ import Testing
         try check(phone)
         try ada.say(ada.removing(phone))
         try check(ada.first)
-        try ada.say(.newRecovery(KeyringDevice("paper").publicKeys, nextAccountKey: SampleKeyring.accountKey("paper")))
+        try ada.say(ada.renewing(KeyringDevice("paper")))
         try check(ada.first)
     }
 
@@ -104,7 +104,7 @@ import Testing
             return try refusal(after.request(), after: statements, of: ada.account)
         }
         #expect(try next(ada.adding(KeyringDevice("tablet"))) == .tooManyStatements)
-        #expect(try next(.newRecovery(phone.publicKeys, nextAccountKey: SampleKeyring.accountKey("paper"))) == .tooManyStatements)
+        #expect(try next(ada.renewing(phone)) == .tooManyStatements)
         #expect(try next(ada.removing(phone)) == nil)
         #expect(try next(SampleKeyring.reset()) == nil)
     }

@@ -78,7 +78,7 @@ import Testing
         let ada = test.user("_ada")
         var keys = try SampleKeyring("_ada", container: TestCloud.container)
         _ = try await append(keys.request(), ada)
-        try keys.say(.newRecovery(KeyringDevice("paper").publicKeys, nextAccountKey: SampleKeyring.accountKey("paper")))
+        try keys.say(keys.renewing(KeyringDevice("paper")))
         _ = try await append(keys.request(), ada)
         try keys.say(SampleKeyring.reset())
         _ = try await append(keys.request(), ada)

@@ -9,7 +9,7 @@ enum KeysCommands {
             """,
         subcommands: [
             KeysStatus.command, KeysDevices.command, KeysRemove.command, KeysFingerprint.command, KeysEnrol.command, KeysApprove.command,
-            KeysRecovery.command, KeysReset.command,
+            KeysRecovery.command, KeysReset.command, KeysTrustTree.command,
         ])
 
     static let credentials = #"Takes server, environment and account token from the variables of an app: eval "$(nacre env)"."#
@@ -53,11 +53,16 @@ extension UserKeys.Status {
             case .here: "this device has the account's"
             case .elsewhere: "other devices have the account's, and this one has none"
             case .removed: "this device had the account's, and was removed"
+            case .doubted: "the server shows another tree of logs than this device has seen"
             }
         var lines = ["account\t\(user) in \(container), \(environment)", "keys\t\(keys)"]
         if let generation { lines += ["generation\t\(generation)", "devices\t\(devices)"] }
         if self.keys == .here { lines.append("recovery words\t\(hasUnseenWords ? "not shown yet" : "not on this device")") }
         if !zones.isEmpty { lines.append("zones\t\(zones.map(Output.withoutControls).joined(separator: ", "))") }
+        if let tree {
+            lines.append("tree of logs\t\(tree.isProof ? "the server has signed two of one size" : "not shown to extend the one that was seen")")
+            lines += ["seen\t\(tree.seen)", "shown\t\(tree.shown)"]
+        }
         return lines + ["next\t\(next)"]
     }
 }
@@ -128,6 +133,25 @@ private enum KeysFingerprint {
             try Output.data("fingerprint\t\(found.fingerprint)")
             try Output.data("head\t\(found.statement): \(found.head)")
             if !found.isEnrolled { Output.message("This is what the server shows: compare it with a device of the account.") }
+        }
+    }
+}
+
+/// `nacre keys trust-tree`
+private enum KeysTrustTree {
+    static let command = Command(
+        "trust-tree", "Take the tree of logs that the server shows now, in the place of the one that this device has seen.",
+        discussion: """
+            For a server that was put back from a backup, as its operator has told you. Any other server that shows another tree lies to some of its \
+            users: nacre keys status prints what it has signed. \(KeysCommands.credentials)
+            """,
+        options: KeysCommands.options
+    ) { call in
+        try await KeysCommands.with(call) { keys in
+            try await keys.trustTree()
+            let status = try await keys.status()
+            if call.has(SharedOptions.json) { return try Output.json(status) }
+            for line in status.lines { try Output.data(line) }
         }
     }
 }

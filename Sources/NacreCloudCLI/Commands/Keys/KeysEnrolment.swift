@@ -2,24 +2,19 @@ import CloudKit
 
 /// `nacre keys enrol`
 enum KeysEnrol {
-    private static let recovery = Option.flag("recovery", "Use the 24 recovery words, and the fingerprint noted beside them.")
-    private static let trustServer = Option.flag("trust-server", "With --recovery: take the account that the server shows, without its fingerprint.")
+    private static let recovery = Option.flag("recovery", "Use the 24 recovery words.")
 
     static let command = Command(
         "enrol", "Give this device the keys of the account.",
         discussion: """
             Waits ten minutes at most for nacre keys approve on a device that has keys. Both show a code; type in on each what the other shows. With \
-            --recovery the 24 words are read from standard input, then the fingerprint in a line of its own. Whoever has the server could begin an \
-            account of their own for the words: only the fingerprint tells. \(KeysCommands.credentials)
+            --recovery the 24 words are read from standard input. \(KeysCommands.credentials)
             """,
-        options: [recovery, trustServer] + KeysCommands.options
+        options: [recovery] + KeysCommands.options
     ) { call in
-        if call.has(trustServer), !call.has(recovery) { throw UsageError(.missingOption(recovery.spelling), path: call.path) }
         try await KeysCommands.with(call) { keys in
             if call.has(recovery) {
-                let words = try await TypedLine.words()
-                let fingerprint = call.has(trustServer) ? nil : try await TypedLine.ask("The fingerprint, its first 32 digits or more:") ?? ""
-                try await keys.enrol(words: words, fingerprint: fingerprint)
+                try await keys.enrol(words: try await TypedLine.words())
             } else {
                 try await keys.enrol { name in
                     Output.error("This device waits as \(name). Run 'nacre keys approve' on a device that has keys.")

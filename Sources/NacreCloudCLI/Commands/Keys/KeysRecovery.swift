@@ -7,8 +7,8 @@ enum KeysRecovery {
     static let command = Command(
         "recovery", "Show the 24 words that open the account's encrypted values without a device, once.",
         discussion: """
-            Write them down with the fingerprint that stands below them. The device that began the account has them until they are shown. Whoever has \
-            them and the user's sign-in has all encrypted values. \(KeysCommands.credentials)
+            Write them down. The device that began the account has them until they are shown. Whoever has them and the user's sign-in has all \
+            encrypted values. Below them stands the fingerprint of the account that they are of. \(KeysCommands.credentials)
             """,
         options: [replace] + KeysCommands.options
     ) { call in
@@ -17,7 +17,7 @@ enum KeysRecovery {
             let note = isNew ? try await keys.replaceRecovery() : try await keys.recoveryWords()
             if call.has(SharedOptions.json) { try Output.json(note) } else { for line in note.lines { try Output.data(line) } }
             if !isNew { try await keys.forgetRecoveryWords() }
-            Output.message("These words are shown once. Write them down with the fingerprint, and keep them where no device is.")
+            Output.message("These words are shown once. Write them down, and keep them where no device is.")
         }
     }
 }
