@@ -25,15 +25,23 @@ extension ServerError {
             remedy: "Use the shared database for zones of other users.")
     }
 
-    /// - Parameter isPurged: its user purged the zone. CloudKit: a code of its own. On this server: the text.
-    package static func zoneNotFound(_ zoneID: ZoneID, isPurged: Bool = false) -> ServerError {
-        isPurged
-            ? ServerError(
+    /// - Parameter end: the reason for which its user, and not an app, has removed the zone. CloudKit: a code of its own
+    ///   for a purge, and a key of the error for a reset. On this server: the texts.
+    package static func zoneNotFound(_ zoneID: ZoneID, end: ZoneRow.State? = nil) -> ServerError {
+        switch end {
+        case .purged:
+            ServerError(
                 .zoneNotFound, "Zone was purged by its user", native: .userDeletedZone, field: "zoneID",
                 remedy: "Remove what is kept of the zone, and ask the user before the zone is saved anew.")
-            : ServerError(
+        case .encryptedDataReset:
+            ServerError(
+                .zoneNotFound, ServerError.encryptedDataResetReason, internalCode: InternalErrorCode.zoneNotFound, field: "zoneID",
+                remedy: "Save the zone anew, and upload what the app keeps of it.")
+        case .live, .deleted, nil:
+            ServerError(
                 .zoneNotFound, "Zone does not exist", internalCode: InternalErrorCode.zoneNotFound, field: "zoneID",
                 remedy: "Save the zone before its records; its name is case-sensitive.")
+        }
     }
 
     // MARK: Requests

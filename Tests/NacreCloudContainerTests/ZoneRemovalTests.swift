@@ -27,14 +27,16 @@ import Testing
         #expect(try await ann.changes("Z").records.isEmpty)
     }
 
-    @Test(arguments: Engine.ofRules) func `each request about a purged zone says so to its user, until the zone is saved anew`(engine: Engine)
+    @Test(arguments: Engine.ofRules) func `each request about a purged or reset zone says so, until the zone is saved anew`(engine: Engine)
         async throws
     {
         let test = try await TestCloud(engine)
         let (ann, bob) = (test.user("_ann"), test.user("_bob"))
         try await ann.define(["text": .string])
         let zoneID = ZoneID(zoneName: "Z")
-        let purged = ServerError.zoneNotFound(zoneID, isPurged: true)
+        let purged = ServerError.zoneNotFound(zoneID, end: .purged)
+        let reset = ServerError.zoneNotFound(ZoneID(zoneName: "Y"), end: .encryptedDataReset)
+        #expect(reset.reason == ServerError.encryptedDataResetReason && reset.nativeCode == NativeErrorCode.zoneNotFound.rawValue)
         #expect(purged.code == .zoneNotFound && purged.nativeCode == NativeErrorCode.userDeletedZone.rawValue)
         try await ann.makeZone("Y", "Z")
         let token = try await ann.changes("Z").syncToken
@@ -48,12 +50,14 @@ import Testing
             await #expect(throws: purged) { try await ann.changes("Z", after: token) }
             let lookup = ZonesLookupRequest(zones: [zoneID, ZoneID(zoneName: "Y"), .defaultZone])
             #expect(
-                try await ann.cloud.lookupZones(lookup, in: ann.target, by: ann.caller).zones.map(\.error) == [purged, .zoneNotFound(zoneID), nil])
+                try await ann.cloud.lookupZones(lookup, in: ann.target, by: ann.caller).zones.map(\.error) == [purged, reset, nil])
             #expect(try await ann.deleteZone("Z").map(\.error) == [purged])
             let subscription = Subscription(subscriptionID: "s", kind: .zone(zoneID, recordType: nil))
             let saved = try await ann.cloud.modifySubscriptions(
                 SubscriptionsModifyRequest(operations: [.create(subscription)]), in: ann.target, by: ann.caller)
             #expect(saved.subscriptions == [.failure("s", purged)])
+            await #expect(throws: reset) { try await ann.modify([.create("a")], zone: "Y") }
+            await #expect(throws: reset) { try await ann.changes("Y") }
         }
         try await refused()
         await #expect(throws: ServerError.zoneNotFound(zoneID)) { try await bob.lookup(["a"], zone: "Z") }
@@ -62,8 +66,8 @@ import Testing
         test.clock.move(bySeconds: Limits.tombstoneSeconds + 1)
         try await test.runAllTasks()
         try await refused()
-        try await ann.makeZone("Z")
-        #expect(try await ann.modify([.create("a")], zone: "Z").first?.record != nil)
+        try await ann.makeZone("Y", "Z")
+        for zone in ["Y", "Z"] { #expect(try await ann.modify([.create("a")], zone: zone).first?.record != nil) }
         try await ann.deleteZone("Z")
         await #expect(throws: ServerError.zoneNotFound(zoneID)) { try await ann.lookup(["a"], zone: "Z") }
         #expect(try await test.check().isEmpty)

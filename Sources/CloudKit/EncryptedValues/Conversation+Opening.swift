@@ -41,7 +41,8 @@ extension Conversation {
         var opened = OpenedRecords()
         #if canImport(NacreEncryption)
             var keys = KeysOfAnswer()
-            if let settings = try? line.settings() { line.seenRecords.withLock { $0.use(settings) } }
+            let settings = scope == .public ? nil : try? line.settings()
+            if let settings { await recallFields(settings) }
             for shown in records {
                 guard let shown, scope != .public else {
                     opened.results.append(shown.map { .success(EncryptedFields(unopened: $0.record)) })
@@ -58,6 +59,7 @@ extension Conversation {
                 }
             }
             opened.fault = keys.fault
+            if let settings { await keepFields(settings) }
         #else
             opened.results = records.map { shown in shown.map { .success(EncryptedFields(unopened: $0.record)) } }
         #endif
@@ -223,10 +225,15 @@ extension ModifyPlan.Batch {
         init(_ fault: SecretFault, of recordID: CKRecord.ID) {
             var details: [DetailKey: String] = [:]
             if case .plain(let field) = fault { details[.field] = field }
+            let ask = "Fetch the record again. If this stays, the server or its data was tampered with: tell its operator"
             details[.remedy] =
-                fault == .cannotBeSealed
-                ? "Give the record names of at most 255 bytes, and set the device's clock"
-                : "Fetch the record again. If this stays, the server or its data was tampered with: tell its operator"
+                switch fault {
+                case .cannotBeSealed: "Give the record names of at most 255 bytes, and set the device's clock"
+                case .plain:
+                    ask + ". If a developer has reset the development environment and made the field plain, remove the files 'fields-*' of this "
+                        + "device's folder of keys"
+                default: ask
+                }
             self.init(.internalError, text: "Record '\(recordID.recordName)': \(fault.text)", details: details)
         }
     }

@@ -8,7 +8,7 @@
         /// The most versions, and the most fields, that are kept. Older ones are forgotten, some at a time.
         static let entriesMax = 10_000
 
-        private struct FieldName: Hashable {
+        struct FieldName: Hashable, Sendable {
             let type: String
             let field: String
         }
@@ -28,6 +28,9 @@
         /// The most versions of a record. The oldest stays: it holds against answers that were asked for long ago.
         static let notesMax = 8
         private var fields = Recent<FieldName, Bool>(max: SeenRecords.entriesMax)
+        /// The fields that are not in the device's file yet.
+        private var newFields: [FieldName] = []
+        private var hasRecalled = false
         /// Zones of which the log has said that their values cannot be opened.
         private var told = Recent<CKRecordZone.ID, Bool>(max: 1_000)
 
@@ -61,7 +64,30 @@
                 versions[recordID] = notes.count < Self.notesMax ? notes + [note] : [notes[0]] + notes.dropFirst(2) + [note]
                 moment += 1
             }
-            for field in manifest.parts.fields { fields[FieldName(type: record.recordType, field: field.name)] = true }
+            for field in manifest.parts.fields {
+                let name = FieldName(type: record.recordType, field: field.name)
+                if fields[name] == nil { newFields.append(name) }
+                fields[name] = true
+            }
+        }
+
+        /// Returns whether the fields of the device's file are not known yet.
+        mutating func mustRecall(_ settings: ServerSettings) -> Bool {
+            use(settings)
+            return !hasRecalled
+        }
+
+        /// Takes the fields of the device's file.
+        mutating func recall(_ seen: SeenFields, _ settings: ServerSettings) {
+            use(settings)
+            hasRecalled = true
+            for (type, names) in seen.types { for name in names { fields[FieldName(type: type, field: name)] = true } }
+        }
+
+        /// Returns the fields that are to be kept in the device's file, once.
+        mutating func takeNewFields() -> [FieldName] {
+            defer { newFields = [] }
+            return newFields
         }
 
         /// Forgets a record that was deleted: one of its name may begin anew.

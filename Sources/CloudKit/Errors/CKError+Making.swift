@@ -57,7 +57,13 @@ extension CKError {
         self.init(
             Code(rawValue: error.nativeCode) ?? Code(error.code.native), text: error.reason, internalCode: error.internalCode, details: details,
             retryAfter: error.retryAfter.map(Double.init), records: records, isServerText: true)
+        if error.reason == ServerError.encryptedDataResetReason {
+            self = CKError(code, userInfo: userInfo.merging([CKErrorUserDidResetEncryptedDataKey: NSNumber(value: true)]) { old, _ in old })
+        }
     }
+
+    /// Whether the server says that the user has reset encrypted data.
+    var tellsReset: Bool { (userInfo[CKErrorUserDidResetEncryptedDataKey] as? NSNumber)?.boolValue == true }
 
     /// Makes the server's error for a record that was to be saved. A conflict contains the three versions.
     ///

@@ -68,6 +68,7 @@ struct Conversation: Sendable {
 
     func changes(_ request: ChangesDatabaseRequest) async throws(CKError) -> ChangesDatabaseResponse {
         let response: ChangesDatabaseResponse = try await ask("changes/database", request, .read)
+        try await checkReset(ofZonesNamed: response.zones.filter { $0.deletion == .encryptedDataReset }.map(\.zoneID.zoneName))
         forgetVersions(inZonesNamed: response.zones.filter { $0.deletion != nil }.map(\.zoneID.zoneName))
         return response
     }
@@ -143,7 +144,12 @@ struct Conversation: Sendable {
         var request = request
         request.extension.wantsDetails = true
         if kind == .change { request.extension.operationID = journal?.nextChange() ?? line.timekeeper.operationID() }
-        return try await send(path, .post, request.json(), kind, since: start)
+        do throws(CKError) {
+            return try await send(path, .post, request.json(), kind, since: start)
+        } catch {
+            if error.tellsReset { try await checkReset(ofZonesNamed: nil) }
+            throw error
+        }
     }
 
     static func read<Answer: AnswerMessage>(_ bytes: [UInt8]) throws(CKError) -> Answer {

@@ -142,12 +142,12 @@ struct SubscriptionModification: Sendable {
 
     private func verdict(
         on subscription: Subscription, over known: StoredSubscription?, by rule: SubscriptionRule, _ duplicate: ServerError?,
-        _ zones: [String: ZoneAddress], _ purged: Set<String>, room: Int
+        _ zones: [String: ZoneAddress], _ purged: [String: ZoneRow.State], room: Int
     ) -> Result<StoredSubscription, ServerError> {
         if let fault = rule.fault(of: subscription) ?? duplicate { return .failure(fault) }
         if known == nil, room <= 0 { return .failure(.tooManySubscriptions) }
         if let zoneID = subscription.zoneID, !zoneID.isDefault, zones[zoneID.zoneName] == nil {
-            return .failure(.zoneNotFound(zoneID, isPurged: purged.contains(zoneID.zoneName)))
+            return .failure(.zoneNotFound(zoneID, end: purged[zoneID.zoneName]))
         }
         switch subscription.kind {
         case .query(let subscribed):

@@ -31,7 +31,7 @@ extension Cloud {
         let names = request.zones.map(\.zoneName)
         let wantsShares = request.extension.wantsDetails && key.scope == .private
         let (found, purged, shares) = try await stored(of: key) {
-            try await self.store.read { transaction -> ([String: ZoneRow], Set<String>, [EntryRow]) in
+            try await self.store.read { transaction -> ([String: ZoneRow], [String: ZoneRow.State], [EntryRow]) in
                 let rows = try transaction.zones(in: database.id, named: names)
                 let found = Dictionary(rows.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
                 let missing = key.scope == .private ? names.filter { found[$0] == nil && $0 != ZoneID.defaultZoneName } : []
@@ -44,7 +44,7 @@ extension Cloud {
             zones: try request.zones.map { zoneID in
                 do {
                     guard case let named = try database.zone(zoneID), !zoneID.isDefault else { return .zone(defaultZone(in: key)) }
-                    guard let row = found[named.name] else { throw ServerError.zoneNotFound(zoneID, isPurged: purged.contains(named.name)) }
+                    guard let row = found[named.name] else { throw ServerError.zoneNotFound(zoneID, end: purged[named.name]) }
                     return .zone(try shown(row, of: database, shares))
                 } catch let fault as ServerError {
                     return .failure(key.shown(zoneID), fault)

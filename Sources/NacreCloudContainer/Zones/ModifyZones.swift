@@ -15,10 +15,10 @@ enum ZoneVerdict: Equatable, Sendable {
     /// Decides one operation. CloudKit: custom zones live in private databases; the default zone always exists.
     /// Creating a zone that exists succeeds.
     /// - Parameters:
-    ///   - isPurged: the user purged the zone, which was not saved anew.
+    ///   - end: the reason for which the user removed the zone, which was not saved anew; nil: the user did not.
     ///   - hasRoom: the database may have one zone more.
     package init(
-        _ operation: ZoneOperation, over existing: ZoneRow?, in database: DatabaseKey, by caller: Caller, isPurged: Bool = false,
+        _ operation: ZoneOperation, over existing: ZoneRow?, in database: DatabaseKey, by caller: Caller, end: ZoneRow.State? = nil,
         hasRoom: Bool = true
     ) {
         if let fault = ownerVerdict(operation.zoneID, in: database, by: caller) {
@@ -29,7 +29,7 @@ enum ZoneVerdict: Equatable, Sendable {
         case (.create, _) where operation.zoneID.isDefault: self = .keepDefault
         case (.delete, _) where operation.zoneID.isDefault: self = .refuse(.cannotDeleteDefaultZone)
         case (.delete, let zone?): self = .delete(zone)
-        case (.delete, nil): self = .refuse(.zoneNotFound(operation.zoneID, isPurged: isPurged))
+        case (.delete, nil): self = .refuse(.zoneNotFound(operation.zoneID, end: end))
         case (.create, let zone?): self = .keep(zone)
         case (.create, nil):
             let fault = Names.recordNameFault(operation.zoneID.zoneName, field: "zoneName") ?? (hasRoom ? nil : .noRoomForZones)
@@ -117,7 +117,8 @@ struct ZoneModification: Sendable {
         let names = operations.map(\.zoneID.zoneName)
         let found = Dictionary(
             try transaction.zones(in: database, named: names).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        let purged = Set(advance.entries.lazy.map(\.key).filter { $0.kind == .purgedZone })
+        let purged = Dictionary(
+            advance.entries.lazy.filter { $0.key.kind == .purgedZone }.map { ($0.key, $0.zoneEnd) }, uniquingKeysWith: { first, _ in first })
         if let operation = advance.operation { return .rollback((try replay(operation, over: found, purged: purged), false)) }
         if let fault = log?.fault(horizon: try OperationHorizon.of(log, in: database, among: advance.entries), at: now) { throw fault }
         guard schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
@@ -127,8 +128,8 @@ struct ZoneModification: Sendable {
         var room = makesZones ? Limits.zonesPerDatabase - (try transaction.zoneCount(in: database, upTo: Limits.zonesPerDatabase)) : 0
         for (index, operation) in operations.enumerated() {
             let name = operation.zoneID.zoneName
-            let isPurged = purged.contains(.purgedZone(name, in: database))
-            switch ZoneVerdict(operation, over: found[name], in: key, by: caller, isPurged: isPurged, hasRoom: room > 0) {
+            let end = purged[.purgedZone(name, in: database)]
+            switch ZoneVerdict(operation, over: found[name], in: key, by: caller, end: end, hasRoom: room > 0) {
             case .refuse(let error):
                 outcomes.append(.refused(operation.zoneID, error))
             case .keep(let zone):
@@ -139,7 +140,7 @@ struct ZoneModification: Sendable {
                 var zone = zone(named: name, key: newKeys[index], after: row, in: advance.run)
                 zone.indexesBelow = schema.schema.nextIndex
                 plan.zones.append(zone)
-                if isPurged { plan.entriesRemoved.append(.purgedZone(name, in: database)) }
+                if end != nil { plan.entriesRemoved.append(.purgedZone(name, in: database)) }
                 room -= 1
                 plan.zonesChanged.append(zone.address)
                 outcomes.append(.live(zone))
@@ -148,7 +149,7 @@ struct ZoneModification: Sendable {
                 let webhooks = schema.schema.webhooks(watching: key, zoneNamed: name)
                 if !webhooks.isEmpty { _ = try transaction.lock(zoneNamed: name, in: database) }
                 try plan.add(endOf: zone, as: reason, for: webhooks, at: now, transaction)
-                if reason == .purged { plan.entries.append(EntryRow(key: .purgedZone(name, in: database), value: [])) }
+                if let mark = EntryRow(markOf: name, in: database, reason: reason) { plan.entries.append(mark) }
                 if advance.entries.contains(where: { $0.marksSharing(of: zone) }) {
                     try plan.addEndOfSharing(of: zone, by: caller, at: now, transaction)
                     if plan.tasks.count(where: { $0.key.kind == .tellParticipants }) > Limits.participantsTold { throw ServerError.tellsTooMany }
@@ -196,16 +197,16 @@ struct ZoneModification: Sendable {
     }
 
     /// Returns the answer to a request that was done before: its failures as they were, and the zones as they are now.
-    /// - Parameter purged: the marks of zones that the user purged.
-    private func replay(_ operation: OperationRow, over found: [String: ZoneRow], purged: Set<EntryKey>) throws -> [Outcome] {
+    /// - Parameter purged: the reasons of the ends of zones that the user removed, by their marks.
+    private func replay(_ operation: OperationRow, over found: [String: ZoneRow], purged: [EntryKey: ZoneRow.State]) throws -> [Outcome] {
         let failures = try OperationResult(operation, of: log).errors
         return operations.enumerated().map { index, operation in
             let zoneID = operation.zoneID
             if let error = failures[index] { return .refused(zoneID, error) }
             if zoneID.isDefault { return .defaultZone }
             if operation.type == .delete { return .deleted(zoneID.zoneName) }
-            let isPurged = purged.contains(.purgedZone(zoneID.zoneName, in: database))
-            return found[zoneID.zoneName].map(Outcome.live) ?? .refused(zoneID, .zoneNotFound(zoneID, isPurged: isPurged))
+            let end = purged[.purgedZone(zoneID.zoneName, in: database)]
+            return found[zoneID.zoneName].map(Outcome.live) ?? .refused(zoneID, .zoneNotFound(zoneID, end: end))
         }
     }
 
