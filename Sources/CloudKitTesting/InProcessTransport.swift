@@ -10,6 +10,7 @@ struct InProcessTransport: Transport {
 
     let server: InProcessServer
     let faults: FaultQueue
+    let tampering: TamperQueue
     let clock: TestClock
     /// The user who is signed in; nil on a device without an account.
     let user: String?
@@ -73,7 +74,11 @@ struct InProcessTransport: Transport {
     }
 
     private func ask(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer {
-        try await answer(await server.respond(to: Self.http(request)))
+        var answer = try await answer(await server.respond(to: Self.http(request)))
+        if answer.status == 200 {
+            answer.body = tampering.shown(answer.body, to: AskedRequest(path: request.url.path, body: request.body), by: user, on: device)
+        }
+        return answer
     }
 
     private func answer(_ response: HTTPResponse) async throws(TransportFailure) -> TransportAnswer {

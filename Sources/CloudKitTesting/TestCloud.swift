@@ -43,6 +43,9 @@ public final class TestCloud: Sendable {
     private let server: InProcessServer
     private let clock: TestClock
     private let faults = FaultQueue()
+    private let tampering = TamperQueue()
+    /// The keys for encrypted values of each user, which all devices of the user have.
+    private let keys = Locked<[String: KeyStore]>([:])
     private let random: Locked<SeededRandom>
     private let apiToken: String
     private let users = Locked<[String: User]>([:])
@@ -128,10 +131,18 @@ public final class TestCloud: Sendable {
             operationID: { random.withLock { UUIDText.version4($0.next(), $0.next()) } },
             date: { Date(timeIntervalSinceReferenceDate: clock.now.secondsSince2001) },
             keyBytes: { count in random.withLock { random in (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next() >> 32) } } })
+        let store = user.map { user in
+            keys.withLock { keys in
+                let store = keys[user] ?? KeyStore(folder: nil)
+                keys[user] = store
+                return store
+            }
+        }
         let root = URL(string: InProcessTransport.root) ?? URL(fileURLWithPath: "/")
         return CKContainer(
             identifier: containerIdentifier, server: CloudKitServer(url: root, environment: .development, apiToken: apiToken, accountToken: token),
-            transport: InProcessTransport(server: server, faults: faults, clock: clock, user: user, device: device), timekeeper: timekeeper)
+            transport: InProcessTransport(server: server, faults: faults, tampering: tampering, clock: clock, user: user, device: device),
+            timekeeper: timekeeper, keyStore: store)
     }
 
     /// Sets the `accountStatus()` of all devices of a user, and the server's answers to them accordingly.
@@ -197,12 +208,32 @@ public final class TestCloud: Sendable {
         faults.add(FaultQueue.Rule(left: count, request: request.kind, user: user, device: device, zone: zone, fault: fault.fault))
     }
 
-    /// The descriptions of faults that were ordered and have not happened. Empty at the end of a test that met them
-    /// all.
-    public var pendingFaults: [String] { faults.texts }
+    /// Has the server change encrypted values in the next `count` answers to requests of a kind that have them, as a
+    /// hostile one would.
+    ///
+    /// ```swift
+    /// cloud.tamper(.fetchRecords, by: "alice", with: .droppedValue(of: "diagnosis", inRecord: "visit"))
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - count: how often it happens.
+    ///   - user: limits it to requests of this user.
+    ///   - device: limits it to requests of devices of this name.
+    public func tamper(
+        next count: Int = 1, _ request: TestRequest, by user: String? = nil, device: String? = nil, with tampering: TestTampering
+    ) {
+        self.tampering.add(TamperQueue.Rule(left: count, request: request.kind, user: user, device: device, tampering: tampering))
+    }
 
-    /// Removes all faults that have not happened.
-    public func removeFaults() { faults.removeAll() }
+    /// The descriptions of faults and tampering that were ordered and have not happened. Empty at the end of a test
+    /// that met them all.
+    public var pendingFaults: [String] { faults.texts + tampering.texts }
+
+    /// Removes all faults and tampering that have not happened.
+    public func removeFaults() {
+        faults.removeAll()
+        tampering.removeAll()
+    }
 
     /// Sets the number of bytes that each user's private database may hold; nil for no limit. Data that is there stays.
     public func setQuota(bytes: Int?) async throws {
@@ -230,6 +261,18 @@ public final class TestCloud: Sendable {
         } catch {
             throw TestCloudError(error)
         }
+    }
+
+    /// Resets the keys of a user's encrypted values, as the user does in a system's settings or with `nacre keys
+    /// reset`. The zones with encrypted values go, and apps are told. All devices of the user have the new keys.
+    ///
+    /// - Throws: `TestCloudError` if no user of that name has signed in, and `CKError` if the user has no keys.
+    public func resetEncryptedData(of user: String) async throws {
+        guard let device = users.withLock({ $0[user]?.devices.min { $0.key < $1.key }?.value }) else {
+            throw TestCloudError("nobody of this name has signed in", remedy: "Call signIn(\"\(user)\") first.")
+        }
+        try await device.userKeys().reset()
+        await server.runDueTasks()
     }
 
     /// The reason why a zone is gone that no app deleted.

@@ -32,8 +32,11 @@ open class CKContainer: NSObject, @unchecked Sendable {
     }
 
     /// Makes a container with settings of its own over another transport, for tests.
-    package convenience init(identifier: String, server: CloudKitServer, transport: any Transport, timekeeper: Timekeeper = .system) {
-        self.init(line: ServerLine(identifier: identifier, source: .explicit(server), transport: transport, timekeeper: timekeeper))
+    package convenience init(
+        identifier: String, server: CloudKitServer, transport: any Transport, timekeeper: Timekeeper = .system, keyStore: KeyStore? = nil
+    ) {
+        self.init(
+            line: ServerLine(identifier: identifier, source: .explicit(server), transport: transport, timekeeper: timekeeper, keyStore: keyStore))
     }
 
     /// The container's identifier; nil for a default container that is not configured.
