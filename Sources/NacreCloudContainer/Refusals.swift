@@ -1,4 +1,4 @@
-import NacreCloudStorage
+package import NacreCloudStorage
 package import NacreCloudWire
 
 /// The errors with which rules refuse a request, one per situation, with CloudKit's own code and text if known.
