@@ -217,7 +217,8 @@ extension ServerError {
     static func manifestDiffers(_ part: String) -> ServerError {
         ServerError(
             .badRequest, "record manifest does not fit the record that this save makes", field: part,
-            remedy: "List each encrypted field that the record has after the save, with the hash of its value, and its parent.")
+            remedy: "List each encrypted field that the record has after the save, with the hash of its value, the roots of its sealed files, "
+                + "and its parent.")
     }
 
     /// - Parameter part: the encrypted field, or `nacre.manifest`.

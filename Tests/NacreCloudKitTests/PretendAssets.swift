@@ -23,6 +23,7 @@ extension PretendCloud {
     func failTransfers(_ faults: TransferFault...) { transferFaults += faults }
     /// Loses the bytes of a file.
     func lose(_ checksum: String) { files[checksum] = nil }
+    func replace(_ checksum: String, with bytes: [UInt8]) { files[checksum] = bytes }
 
     /// The paths of the requests that carried bytes.
     var transfers: [String] { paths.filter { $0.hasPrefix("bytes/") } }

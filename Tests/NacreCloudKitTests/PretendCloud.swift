@@ -343,7 +343,7 @@ struct Setting {
         container = CKContainer(
             line: ServerLine(
                 identifier: "iCloud.test", source: .explicit(server), transport: transport(cloud), timekeeper: time.timekeeper, staging: staging,
-                log: log.note))
+                keyStore: KeyStore(folder: nil), log: log.note))
         if isKnown, let settings = try? container.line.settings() {
             container.line.knownUser.withLock { $0 = ServerLine.KnownUser(settings: settings, recordName: "_alice") }
         }

@@ -232,6 +232,15 @@ struct FormTests {
         #expect(ranges.map(\.count) == chunks && ranges.first?.lowerBound == 0 && ranges.last?.upperBound == length)
     }
 
+    @Test(arguments: [0, 1, 15, 16, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20])
+    func `a sealed file is cut where its chunks end, and no other length is one of a sealed file`(length: Int) throws {
+        let count = FileChunks.sealedCount(ofFile: length)
+        let ranges = try #require(FileChunks.ranges(inSealedFile: count))
+        #expect(ranges.count == FileChunks.ranges(ofFile: length).count && ranges.last?.upperBound == count)
+        #expect(ranges.dropLast().allSatisfy { $0.count == FileChunks.sealedLength } && ranges.first?.lowerBound == 0)
+        for other in [count - 1, count + 1, 0, -1, SealedValue.overhead] { #expect(FileChunks.ranges(inSealedFile: other) == nil) }
+    }
+
     @Test func `A13: the root of a file changes with a chunk, their order and their number`() {
         let (first, second) = (sampleDigest("1"), sampleDigest("2"))
         let roots = [[first, second], [second, first], [first], [first, second, second], []].map(FileChunks.root)

@@ -2,6 +2,13 @@ import Foundation
 import NacreCloudWire
 
 extension Conversation {
+    /// The reason why there is no file of an asset.
+    private struct Miss: Error {
+        let error: CKError
+        /// Whether the error may end the operation. That of a file which is not the one that was saved is its record's.
+        var mayEnd = true
+    }
+
     /// One asset of a record that is to be fetched.
     private struct Job: Sendable {
         /// The index of the item.
@@ -11,6 +18,8 @@ extension Conversation {
         /// The index among the field's assets.
         let place: Int
         let asset: Asset
+        /// The root of the sealed file; nil for a plain one.
+        let root: [UInt8]?
         let progress: AssetProgress
         /// The index among the record's assets.
         let number: Int
@@ -58,7 +67,7 @@ extension Conversation {
                 arrivals[index] = Arrivals(missing: 0, failure: error)
                 continue
             }
-            let own = Self.jobs(item: index, found.record, found.id, progress)
+            let own = Self.jobs(item: index, found.record, found.id, try? opened.results[index]?.get(), progress)
             if !own.isEmpty { arrivals[index] = Arrivals(missing: own.count) }
             jobs += own
         }
@@ -90,8 +99,9 @@ extension Conversation {
             arrivals[job.item]?.missing -= 1
             switch result {
             case .success(let path): arrivals[job.item]?.paths[job.key, default: [:]][job.place] = path
-            case .failure(let error):
-                if error.code.endsOperation { end = end ?? error }
+            case .failure(let miss):
+                let error = miss.error
+                if miss.mayEnd, error.code.endsOperation { end = end ?? error }
                 // A download that was cut short by an earlier error gets that error.
                 arrivals[job.item]?.fail(error.code == .operationCancelled ? end ?? error : error)
             }
@@ -110,15 +120,20 @@ extension Conversation {
     }
 
     private static func jobs(
-        item: Int, _ record: Record, _ recordID: CKRecord.ID, _ progress: (@Sendable (CKRecord.ID, Double) -> Void)?
+        item: Int, _ record: Record, _ recordID: CKRecord.ID, _ encrypted: EncryptedFields?,
+        _ progress: (@Sendable (CKRecord.ID, Double) -> Void)?
     ) -> [Job] {
-        let found = record.fields.entries.flatMap { field in
+        let roots = encrypted?.fileRoots ?? [:]
+        let open = record.fields.entries.filter { encrypted?.keepsClosed($0.name) != true }
+        let found = open.flatMap { field in
             (field.value.assets ?? []).enumerated().map { (key: field.name, place: $0, asset: $1) }
         }
         guard !found.isEmpty else { return [] }
         let sum = AssetProgress(sizes: found.map { Int($0.asset.size) }) { progress?(recordID, $0) }
         return found.enumerated().map { number, one in
-            Job(item: item, recordID: recordID, key: one.key, place: one.place, asset: one.asset, progress: sum, number: number)
+            Job(
+                item: item, recordID: recordID, key: one.key, place: one.place, asset: one.asset,
+                root: roots[one.key].map { $0.indices.contains(one.place) ? $0[one.place] : [] }, progress: sum, number: number)
         }
     }
 
@@ -135,8 +150,26 @@ extension Conversation {
 
     // MARK: One asset
 
-    /// - Returns: the path of the complete file.
-    private func fetch(_ job: Job) async -> Result<String, CKError> {
+    /// - Returns: the path of the complete file, opened.
+    private func fetch(_ job: Job) async -> Result<String, Miss> {
+        let fetched = await fetchBytes(job)
+        guard let root = job.root, case .success(let sealed) = fetched else { return fetched.mapError { Miss(error: $0) } }
+        let opened = await Self.result { () throws(CKError) in try await self.opened(sealed, root, job) }
+        await AssetStaging.remove([sealed])
+        return opened.mapError { Miss(error: $0, mayEnd: $0.code != .internalError) }
+    }
+
+    /// Opens a sealed file into another one.
+    private func opened(_ sealed: String, _ root: [UInt8], _ job: Job) async throws(CKError) -> String {
+        let (key, recordID) = (job.key, job.recordID)
+        guard let files = try await filesForOpening(in: recordID.zoneID) else { throw .assetGone(key) }
+        let path = try await line.staging.place()
+        try await FileWork.run { () throws(CKError) in try files.open(sealed, to: path, root: root, of: key, in: recordID) }
+        return path
+    }
+
+    /// - Returns: the path of the complete file, as the server has it. A journal keeps it so.
+    private func fetchBytes(_ job: Job) async -> Result<String, CKError> {
         guard let journal else { return await fetchNow(job) }
         let zone = job.recordID.zoneID
         let key = "\(zone.ownerName)/\(zone.zoneName)/\(job.recordID.recordName)/\(job.key)/\(job.place) \(job.asset.fileChecksum)"

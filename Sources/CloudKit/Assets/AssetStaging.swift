@@ -36,15 +36,24 @@ final class AssetStaging: Sendable {
         return (caches ?? (variables["HOME"] ?? NSHomeDirectory()) + "/.cache") + "/nacre/assets"
     }
 
+    /// The folder of sealed files on their way to the server. A sweep leaves a file there until it is too old, whatever
+    /// the folder's size: a killed process has left it.
+    private var sendingFolder: String { folder + "/sending" }
+
     /// Returns an unused path in the folder.
-    func place() async throws(CKError) -> String {
+    func place() async throws(CKError) -> String { try await place(in: folder) }
+
+    /// Returns an unused path for the sealed bytes of a file that is sent.
+    func placeForSending() async throws(CKError) -> String { try await place(in: sendingFolder) }
+
+    private func place(in place: String) async throws(CKError) -> String {
         try await FileWork.run { [self] () throws(CKError) in
             do {
-                try prepare()
+                try prepare(place)
             } catch {
                 throw .assetNotKept(error as NSError)
             }
-            return "\(folder)/\(UUID().uuidString)"
+            return "\(place)/\(UUID().uuidString)"
         }
     }
 
@@ -57,7 +66,7 @@ final class AssetStaging: Sendable {
         return "\(folder)/\(checksum.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())-\(asset.size)"
     }
 
-    private func prepare() throws {
+    private func prepare(_ place: String) throws {
         let time = now()
         let isDue = lastSweep.withLock { last in
             guard last.map({ time.timeIntervalSince($0) >= Self.sweepInterval || time < $0 }) ?? true else { return false }
@@ -65,23 +74,25 @@ final class AssetStaging: Sendable {
             return true
         }
         var isFolder: ObjCBool = false
-        if !FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) || !isFolder.boolValue {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        if !FileManager.default.fileExists(atPath: place, isDirectory: &isFolder) || !isFolder.boolValue {
+            try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         }
         guard isDue else { return }
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder)
-        sweep(time)
+        for name in Self.swept(files(in: folder, at: time)) { try? FileManager.default.removeItem(atPath: "\(folder)/\(name)") }
+        for file in files(in: sendingFolder, at: time) where file.age > Self.ageMax {
+            try? FileManager.default.removeItem(atPath: "\(sendingFolder)/\(file.name)")
+        }
     }
 
-    private func sweep(_ time: Date) {
+    private func files(in folder: String, at time: Date) -> [StagedFile] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        let files = names.compactMap { name -> StagedFile? in
+        return names.compactMap { name -> StagedFile? in
             guard let attributes = try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)"),
                 attributes[.type] as? FileAttributeType == .typeRegular, let modified = attributes[.modificationDate] as? Date
             else { return nil }
             return StagedFile(name: name, bytes: (attributes[.size] as? Int) ?? 0, age: time.timeIntervalSince(modified))
         }
-        for name in Self.swept(files) { try? FileManager.default.removeItem(atPath: "\(folder)/\(name)") }
     }
 
     /// Returns the files to remove: those that are too old, then the oldest until the rest is small enough.

@@ -18,6 +18,13 @@ struct AssetUpload: Sendable {
     }
 }
 
+/// A file that the server has, and that a save puts into its record.
+struct UploadedFile: Equatable, Sendable {
+    var asset: Asset
+    /// The root of the sealed chunks that were sent; nil for a plain file.
+    var root: [UInt8]?
+}
+
 /// A file that was sent for one field of one record, and that no record has yet. CloudKit: a receipt proves it.
 ///
 /// An app that saves the record again, after a conflict or a network failure, does not send the file again.
@@ -29,6 +36,8 @@ struct SentFile: Equatable, Sendable {
         var recordID: CKRecord.ID
         var recordType: CKRecord.RecordType
         var key: String
+        /// The name of the key that sealed the file; nil for a plain one.
+        var keyID: String?
     }
 
     /// Seconds for which the sent file is reused. On this server: a file that no record has is kept for a day.
@@ -36,28 +45,47 @@ struct SentFile: Equatable, Sendable {
 
     var purpose: Purpose
     var source: SourceFile
-    var asset: Asset
+    var file: UploadedFile
     /// The time of the upload, by the conversation's clock.
     var time: Double
 }
 
 extension ModifyPlan.Batch {
-    var uploads: [AssetUpload] {
+    /// The saves with a file that is still to be sent.
+    var savesWithFiles: [Int] {
+        saves.indices.filter { save in saves[save].change.set.entries.contains { $0.value.assets?.contains(where: \.isUnsent) ?? false } }
+    }
+
+    /// Returns the files to send: those that the server does not have. A list is sealed as a whole: beside a new file,
+    /// the plain ones that it has are sent again.
+    func uploads(sealing: Bool) -> [AssetUpload] {
         saves.indices.flatMap { save in
             saves[save].change.set.entries.flatMap { field -> [AssetUpload] in
-                guard let values = field.value.assets, let objects = saves[save].assets[field.name], objects.count == values.count else { return [] }
-                return values.indices.filter { values[$0].isUnsent }.map { index in
+                guard let values = field.value.assets, let objects = saves[save].assets[field.name], objects.count == values.count,
+                    values.contains(where: \.isUnsent)
+                else { return [] }
+                let roots = saves[save].secrets.files[field.name]
+                let isPlain = { (index: Int) in roots.map { $0.count == values.count && $0[index] == nil } ?? true }
+                return values.indices.filter { values[$0].isUnsent || sealing && isPlain($0) }.map { index in
                     AssetUpload(save: save, key: field.name, place: index, object: objects[index])
                 }
             }
         }
     }
 
+    func isUnsent(_ upload: AssetUpload) -> Bool {
+        saves[upload.save].change.set[upload.key]?.assets?[upload.place].isUnsent ?? false
+    }
+
     /// Replaces the unsent asset by the server's.
-    mutating func set(_ asset: Asset, for upload: AssetUpload) {
+    mutating func set(_ file: UploadedFile, for upload: AssetUpload) {
         guard let value = saves[upload.save].change.set[upload.key], var assets = value.assets else { return }
-        assets[upload.place] = asset
+        assets[upload.place] = file.asset
         saves[upload.save].change.set[upload.key] = value.with(assets: assets)
+        var roots = saves[upload.save].secrets.files[upload.key] ?? []
+        if roots.count != assets.count { roots = assets.map { _ in nil } }
+        roots[upload.place] = file.root
+        saves[upload.save].secrets.files[upload.key] = roots
     }
 }
 
@@ -72,15 +100,26 @@ extension Conversation {
         let source: SourceFile
         let progress: AssetProgress
         let number: Int
+        /// Seals the file; nil: it is sent as it is.
+        let files: ZoneFiles?
         var url = ""
         /// The time at which the URL was requested, by the conversation's clock.
         var asked = 0.0
+
+        /// The number of bytes to send.
+        var length: Int { files?.sealedCount(ofFile: source.size) ?? source.size }
+
+        /// Notes how much was sent, in bytes of the app's file.
+        func note(_ sent: Int) {
+            progress.note(files == nil ? sent : Int(Double(sent) / Double(length) * Double(source.size)), of: number)
+        }
     }
 
     /// Seconds after its request within which a URL is first used. On this server it is valid for fifteen minutes.
     private static let placeSeconds = 600.0
 
-    /// Sends the files of a batch's records, so that the records can be sent.
+    /// Sends the files of a batch's records, so that the records can be sent. They are sealed first where the account
+    /// has keys.
     ///
     /// - Parameters:
     ///   - isAtomic: whether one failed file ends the batch: the other files are then not sent.
@@ -90,29 +129,46 @@ extension Conversation {
     func upload(
         _ batch: ModifyPlan.Batch, isAtomic: Bool, progress: @escaping @Sendable (CKRecord, Double) -> Void
     ) async throws(CKError) -> (batch: ModifyPlan.Batch, failures: [Int: CKError]) {
-        let all = batch.uploads
-        guard !all.isEmpty else { return (batch, [:]) }
-        guard let journal else { return try await upload(all, of: batch, failures: [:], isAtomic: isAtomic, progress: progress) }
+        let saves = batch.savesWithFiles
+        guard !saves.isEmpty else { return (batch, [:]) }
+        var earlier: [(AssetUpload, Result<UploadedFile, CKError>?)] = []
+        if let journal { earlier = await journal.outcomes(of: batch.uploads(sealing: true), in: batch) }
+        let isDone = !earlier.isEmpty && earlier.allSatisfy { $0.1 != nil || !batch.isUnsent($0.0) }
+        var files: ZoneFiles?
+        if !isDone {
+            do throws(CKError) {
+                files = try await filesForSaving(batch)
+            } catch {
+                guard !error.endsSealing else { throw error }
+                return (batch, Dictionary(uniqueKeysWithValues: saves.map { ($0, error) }))
+            }
+        }
+        guard let journal else {
+            let all = batch.uploads(sealing: files != nil)
+            return try await upload(all, of: batch, files, failures: [:], isAtomic: isAtomic, progress: progress)
+        }
         var batch = batch
         // A file that an earlier process has sent is on the server, even if the local file changed since.
         var failures: [Int: CKError] = [:]
         var left: [AssetUpload] = []
-        for (upload, before) in await journal.outcomes(of: all, in: batch) {
+        for (upload, before) in earlier {
             switch before {
-            case .success(let asset): batch.set(asset, for: upload)
+            // The account may have got its keys since a plain file was sent.
+            case .success(let file) where isDone || (file.root != nil) == (files != nil): batch.set(file, for: upload)
             case .failure(let error): failures[upload.save] = failures[upload.save] ?? error
-            case nil: left.append(upload)
+            case .success, nil: if files != nil || batch.isUnsent(upload) { left.append(upload) }
             }
         }
         let rest = left.filter { failures[$0.save] == nil }
         guard !rest.isEmpty, failures.isEmpty || !isAtomic else { return (batch, failures) }
         return try await Conversation(line: line, scope: scope, patience: patience, group: group).upload(
-            rest, of: batch, failures: failures, isAtomic: isAtomic, noting: { [batch] in journal.note($1, of: $0, in: batch) }, progress: progress)
+            rest, of: batch, files, failures: failures, isAtomic: isAtomic, noting: { [batch] in journal.note($1, of: $0, in: batch) },
+            progress: progress)
     }
 
     private func upload(
-        _ uploads: [AssetUpload], of batch: ModifyPlan.Batch, failures: [Int: CKError], isAtomic: Bool,
-        noting note: @Sendable (AssetUpload, Result<Asset, CKError>) -> Void = { _, _ in },
+        _ uploads: [AssetUpload], of batch: ModifyPlan.Batch, _ files: ZoneFiles?, failures: [Int: CKError], isAtomic: Bool,
+        noting note: @Sendable (AssetUpload, Result<UploadedFile, CKError>) -> Void = { _, _ in },
         progress: @escaping @Sendable (CKRecord, Double) -> Void
     ) async throws(CKError) -> (batch: ModifyPlan.Batch, failures: [Int: CKError]) {
         var batch = batch
@@ -122,11 +178,11 @@ extension Conversation {
         // A receipt is used once: an object that is twice in a list is sent twice.
         var used: Set<ObjectIdentifier> = []
         let fresh = sources.filter { found in
-            guard let asset = sentBefore(found, of: batch), used.insert(ObjectIdentifier(found.upload.object)).inserted else { return true }
-            batch.set(asset, for: found.upload)
+            guard let file = sentBefore(found, of: batch, files), used.insert(ObjectIdentifier(found.upload.object)).inserted else { return true }
+            batch.set(file, for: found.upload)
             return false
         }
-        var left = jobs(fresh) { [saves = batch.saves] save, fraction in progress(saves[save].record, fraction) }[...]
+        var left = jobs(fresh, files) { [saves = batch.saves] save, fraction in progress(saves[save].record, fraction) }[...]
         while !left.isEmpty, failures.isEmpty || !isAtomic {
             let some = left.prefix(Limits.itemsPerWebRequest).filter { failures[$0.upload.save] == nil }
             left = left.dropFirst(Limits.itemsPerWebRequest)
@@ -139,9 +195,9 @@ extension Conversation {
             } take: { job, result in
                 note(job.upload, result)
                 switch result {
-                case .success(let asset):
-                    batch.set(asset, for: job.upload)
-                    remember(asset, job, of: batch)
+                case .success(let file):
+                    batch.set(file, for: job.upload)
+                    remember(file, job, of: batch)
                 case .failure(let error):
                     if error.code.endsOperation { end = end ?? error } else { failures[job.upload.save] = failures[job.upload.save] ?? error }
                 }
@@ -170,31 +226,34 @@ extension Conversation {
     }
 
     private func jobs(
-        _ files: [(upload: AssetUpload, source: SourceFile)], _ tell: @escaping @Sendable (Int, Double) -> Void
+        _ found: [(upload: AssetUpload, source: SourceFile)], _ files: ZoneFiles?, _ tell: @escaping @Sendable (Int, Double) -> Void
     ) -> [Job] {
-        Dictionary(grouping: files, by: \.upload.save).sorted { $0.key < $1.key }.flatMap { save, files -> [Job] in
-            let progress = AssetProgress(sizes: files.map(\.source.size)) { tell(save, $0) }
-            return files.enumerated().map { Job(upload: $1.upload, source: $1.source, progress: progress, number: $0) }
+        Dictionary(grouping: found, by: \.upload.save).sorted { $0.key < $1.key }.flatMap { save, found -> [Job] in
+            let progress = AssetProgress(sizes: found.map(\.source.size)) { tell(save, $0) }
+            return found.enumerated().map { Job(upload: $1.upload, source: $1.source, progress: progress, number: $0, files: files) }
         }
     }
 
-    private func purpose(_ upload: AssetUpload, of batch: ModifyPlan.Batch) -> SentFile.Purpose? {
+    private func purpose(_ upload: AssetUpload, of batch: ModifyPlan.Batch, _ files: ZoneFiles?) -> SentFile.Purpose? {
         guard let settings = try? line.settings() else { return nil }
         let record = batch.saves[upload.save].record
-        return SentFile.Purpose(settings: settings, scope: scope, recordID: record.recordID, recordType: record.recordType, key: upload.key)
+        return SentFile.Purpose(
+            settings: settings, scope: scope, recordID: record.recordID, recordType: record.recordType, key: upload.key, keyID: files?.keyID)
     }
 
     /// Returns the server's asset of the same file for the same field, if it was sent recently.
-    private func sentBefore(_ file: (upload: AssetUpload, source: SourceFile), of batch: ModifyPlan.Batch) -> Asset? {
-        guard let sent = file.upload.object.sent.withLock({ $0 }), sent.source == file.source, sent.purpose == purpose(file.upload, of: batch),
-            line.timekeeper.now() - sent.time < SentFile.seconds
+    private func sentBefore(
+        _ found: (upload: AssetUpload, source: SourceFile), of batch: ModifyPlan.Batch, _ files: ZoneFiles?
+    ) -> UploadedFile? {
+        guard let sent = found.upload.object.sent.withLock({ $0 }), sent.source == found.source,
+            sent.purpose == purpose(found.upload, of: batch, files), line.timekeeper.now() - sent.time < SentFile.seconds
         else { return nil }
-        return sent.asset
+        return sent.file
     }
 
-    private func remember(_ asset: Asset, _ job: Job, of batch: ModifyPlan.Batch) {
-        guard let purpose = purpose(job.upload, of: batch) else { return }
-        let sent = SentFile(purpose: purpose, source: job.source, asset: asset, time: line.timekeeper.now())
+    private func remember(_ file: UploadedFile, _ job: Job, of batch: ModifyPlan.Batch) {
+        guard let purpose = purpose(job.upload, of: batch, job.files) else { return }
+        let sent = SentFile(purpose: purpose, source: job.source, file: file, time: line.timekeeper.now())
         job.upload.object.sent.withLock { $0 = sent }
     }
 
@@ -214,15 +273,17 @@ extension Conversation {
     }
 
     private func isAnnounced(_ job: Job) -> Bool {
-        job.source.size >= AnnouncedFile.bytesMin && (try? line.address())?.transport.sendsParts == true
+        job.length >= AnnouncedFile.bytesMin && (try? line.address())?.transport.sendsParts == true
     }
 
     /// Sends a large file in parts, or whole if the server or this platform needs that.
-    private func sendLarge(_ job: Job, of batch: ModifyPlan.Batch) async throws(CKError) -> Asset {
-        let (path, progress, number) = (job.source.path, job.progress, job.number)
+    private func sendLarge(_ job: Job, _ sealed: SealedFile?, of batch: ModifyPlan.Batch) async throws(CKError) -> Asset {
+        let path = sealed?.path ?? job.source.path
         var job = job
-        if let file = await FileWork.run({ FileChunks.announced(path) }), file.size >= AnnouncedFile.bytesMin {
-            let announcement = try await sendParts(file, from: path, for: item(job, of: batch), in: batch.zoneID) { progress.note($0, of: number) }
+        let announced = if let sealed { sealed.announced } else { await FileWork.run { FileChunks.announced(path) } }
+        if let announced, announced.size >= AnnouncedFile.bytesMin {
+            let announcement = try await sendParts(
+                announced, from: path, for: item(job, of: batch), in: batch.zoneID, progress: { [job] in job.note($0) })
             switch announcement {
             case .sent(let asset): return asset
             case .whole(let url): (job.url, job.asked) = (url, line.timekeeper.now())
@@ -230,7 +291,7 @@ extension Conversation {
         } else {
             job = try await urls(for: [job], of: batch)[0]
         }
-        return try await send(job, again: { () throws(CKError) in try await urls(for: [job], of: batch)[0].url })
+        return try await send(job, sealed, again: { () throws(CKError) in try await urls(for: [job], of: batch)[0].url })
     }
 
     private func item(_ job: Job, of batch: ModifyPlan.Batch) -> AssetsUploadRequest.Item {
@@ -238,33 +299,39 @@ extension Conversation {
         return AssetsUploadRequest.Item(recordName: record.recordID.recordName, recordType: record.recordType, fieldName: job.upload.key)
     }
 
-    private func send(_ job: Job, of batch: ModifyPlan.Batch) async -> Result<Asset, CKError> {
+    private func send(_ job: Job, of batch: ModifyPlan.Batch) async -> Result<UploadedFile, CKError> {
         let (upload, source) = (job.upload, job.source)
         do throws(CKError) {
-            var sent: Result<Asset, CKError>
-            do throws(CKError) {
-                sent = .success(
-                    isAnnounced(job)
-                        ? try await sendLarge(job, of: batch)
-                        : try await send(job, again: { () throws(CKError) in try await urls(for: [job], of: batch)[0].url }))
-            } catch {
-                sent = .failure(error)
+            let sealed = try await sealed(job)
+            let sent = await Self.result { () throws(CKError) in
+                isAnnounced(job)
+                    ? try await sendLarge(job, sealed, of: batch)
+                    : try await send(job, sealed, again: { () throws(CKError) in try await urls(for: [job], of: batch)[0].url })
             }
+            if let sealed { await AssetStaging.remove([sealed.path]) }
             // A changed file is reported as changed, whatever the result of its transfer.
             if case .failure(let error) = sent, error.code == .operationCancelled { throw error }
             try await FileWork.run { () throws(CKError) in try source.check(upload.object.fileURL, key: upload.key) }
             let asset = try sent.get()
-            guard asset.size == source.size, !asset.isUnsent else { throw .unexpectedAnswer }
-            return .success(asset)
+            guard asset.size == job.length, !asset.isUnsent else { throw .unexpectedAnswer }
+            return .success(UploadedFile(asset: asset, root: sealed?.root))
         } catch {
             return .failure(error)
         }
     }
 
+    /// Seals the file of a job into another one, which is to be removed; returns nil if it is sent as it is.
+    private func sealed(_ job: Job) async throws(CKError) -> SealedFile? {
+        guard let files = job.files else { return nil }
+        let (path, key) = (job.source.path, job.upload.key)
+        let place = try await line.staging.placeForSending()
+        return try await FileWork.run { () throws(CKError) in try files.seal(path, to: place, of: key) }
+    }
+
     /// - Parameter again: returns a new URL for the same file, because a failed attempt may have used up the first one.
-    private func send(_ job: Job, again: () async throws(CKError) -> String) async throws(CKError) -> Asset {
+    private func send(_ job: Job, _ sealed: SealedFile?, again: () async throws(CKError) -> String) async throws(CKError) -> Asset {
         let address = try line.address()
-        let (path, length, progress, number) = (job.source.path, job.source.size, job.progress, job.number)
+        let (path, length) = (sealed?.path ?? job.source.path, job.length)
         let bytes = try await repeated(.transfer) { attempt -> Result<[UInt8], Failure> in
             let answer: Result<TransportAnswer, TransportFailure>
             do throws(CKError) {
@@ -272,7 +339,7 @@ extension Conversation {
                 var request = try address.fileRequest(.post, isFresh ? job.url : try await again())
                 request.limit(by: attempt)
                 answer = await Self.result { () throws(TransportFailure) in
-                    try await address.transport.upload(request, from: path, length: length) { progress.note($0, of: number) }
+                    try await address.transport.upload(request, from: path, length: length) { job.note($0) }
                 }
             } catch {
                 return .failure(Failure(ending: nil, error: error))

@@ -134,7 +134,7 @@ extension ModifyPlan.Batch {
 
         /// The values of the app's object, if it has the record's manifest and all values that this lists.
         fileprivate var heldValues: EncryptedFields? {
-            guard let held, sent == nil, record.manifest != nil, held.manifest == record.manifest,
+            guard let held, sent == nil, !held.isUnopened, record.manifest != nil, held.manifest == record.manifest,
                 (record.parent?.recordName ?? "").utf8.elementsEqual(heldParent.utf8)
             else { return nil }
             return held.listed.allSatisfy { held.fetched[$0] != nil } ? held : nil
@@ -224,7 +224,10 @@ extension ModifyPlan.Batch {
         /// Makes the error of a record whose encrypted values are not taken, or cannot be sealed.
         init(_ fault: SecretFault, of recordID: CKRecord.ID) {
             var details: [DetailKey: String] = [:]
-            if case .plain(let field) = fault { details[.field] = field }
+            switch fault {
+            case .plain(let field), .file(let field): details[.field] = field
+            default: break
+            }
             let ask = "Fetch the record again. If this stays, the server or its data was tampered with: tell its operator"
             details[.remedy] =
                 switch fault {

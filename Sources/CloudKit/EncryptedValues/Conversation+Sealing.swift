@@ -62,6 +62,28 @@ extension Conversation {
         #endif
     }
 
+    /// Returns the keys that seal the files of a batch. Costs a request a minute, also for an account without keys.
+    ///
+    /// - Returns: nil where files stay plain: in zones that are not the user's own, and while the account has no keys
+    ///   and the batch makes none.
+    func filesForSaving(_ batch: ModifyPlan.Batch) async throws(CKError) -> ZoneFiles? {
+        #if canImport(NacreEncryption)
+            let makesKeys = batch.saves.contains { $0.needsSealing }
+            return try await zoneKeysForFiles(in: batch.zoneID, makingKeys: makesKeys).map(ZoneFiles.init)
+        #else
+            return nil
+        #endif
+    }
+
+    /// Returns the keys that open the files of a zone.
+    func filesForOpening(in zone: CKRecordZone.ID) async throws(CKError) -> ZoneFiles? {
+        #if canImport(NacreEncryption)
+            return try await zoneKeys(of: zone).map(ZoneFiles.init)
+        #else
+            return nil
+        #endif
+    }
+
     /// Returns the saves of a batch that are to be sealed and sent again: the server has another version of their
     /// records than the one that they were made from, a manifest that the app's object has not seen, or a newer key.
     ///
@@ -90,7 +112,7 @@ extension Conversation {
                     if policy != .ifServerRecordUnchanged, let base = await base(of: saves[index], after: error, opened[index]) {
                         saves[index].secrets.manifest = base.manifest
                         saves[index].secrets.parent = base.parent
-                        if base.manifest != nil { saves[index].needsSealing = true }
+                        if base.manifest != nil { saves[index].hasUnseenManifest = true }
                         again.insert(index)
                         continue
                     }
@@ -161,11 +183,12 @@ extension Conversation {
         fileprivate mutating func put(_ sealed: SealedChange) { change.put(sealed, for: secrets) }
     }
 
-    extension CKError {
-        /// Whether nothing of a batch can be sent, because the server was not reached. Any other error about keys is
-        /// that of the saves which need them.
-        fileprivate var endsSealing: Bool {
-            code.endsOperation && code != .accountTemporarilyUnavailable && code != .internalError
-        }
-    }
 #endif
+
+extension CKError {
+    /// Whether nothing of a batch can be sent, because the server was not reached. Any other error about keys is that
+    /// of the saves which need them.
+    var endsSealing: Bool {
+        code.endsOperation && code != .accountTemporarilyUnavailable && code != .internalError
+    }
+}

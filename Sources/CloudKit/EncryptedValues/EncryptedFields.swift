@@ -1,6 +1,10 @@
 import Foundation
 import NacreCloudWire
 
+#if canImport(NacreEncryption)
+    import NacreEncryptionForms
+#endif
+
 /// The encrypted values of a record as this device opened them or the app set them, beside the record's plain fields.
 struct EncryptedFields: Sendable {
     /// Whether this build can seal and open values. A build over URLSession cannot, and refuses to save them.
@@ -23,6 +27,8 @@ struct EncryptedFields: Sendable {
     var manifest: [UInt8]?
     /// The fields that the manifest lists, opened or not.
     var listed: Set<String> = []
+    /// Whether nothing was opened or checked: this device has no keys of the zone.
+    var isUnopened = false
 
     /// The keys that have a value, in the order of their bytes.
     var keys: [String] {
@@ -102,6 +108,22 @@ struct EncryptedFields: Sendable {
     init(unopened record: Record) {
         manifest = record.manifest
         listed = Set(record.fields.sealed.map(\.name))
+        isUnopened = manifest != nil
+    }
+
+    /// The roots of the files in each field of assets that the manifest lists.
+    var fileRoots: [String: [[UInt8]]] {
+        #if canImport(NacreEncryption)
+            guard let manifest, let form = try? RecordManifest(manifest) else { return [:] }
+            return Dictionary(form.parts.files.map { ($0.name, $0.roots.map(\.bytes)) }, uniquingKeysWith: { first, _ in first })
+        #else
+            return [:]
+        #endif
+    }
+
+    /// Whether the files of a field of assets stay closed on this device. A build that reads no manifest takes none.
+    func keepsClosed(_ key: String) -> Bool {
+        isUnopened && (!Self.areBuilt || fileRoots[key] != nil)
     }
 
     // MARK: After a save
@@ -145,6 +167,17 @@ struct SecretChange: Sendable {
     var manifest: [UInt8]?
     /// The name of the parent in that version; empty for none.
     var parent = ""
+    /// The roots of the files in each field of assets that the save sets; nil for a file that is plain, or that was not
+    /// sent yet.
+    var files: [String: [[UInt8]?]] = [:]
+
+    /// The fields of assets whose files are all sealed, with their roots.
+    var sealedFiles: [String: [[UInt8]]] {
+        files.compactMapValues { roots in
+            let sealed = roots.compactMap(\.self)
+            return sealed.isEmpty || sealed.count < roots.count ? nil : sealed
+        }
+    }
 
     var isEmpty: Bool { values.isEmpty && cleared.isEmpty }
 }

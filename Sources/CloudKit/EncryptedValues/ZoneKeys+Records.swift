@@ -1,5 +1,6 @@
 #if canImport(NacreEncryption)
     import NacreCloudWire
+    import NacreCrypto
     import NacreEncryption
     import NacreEncryptionForms
 
@@ -18,6 +19,8 @@
         case otherScope
         /// A field that this device knows as encrypted arrived plain.
         case plain(field: String)
+        /// A file is not the one that was saved with the record, or arrived without encryption.
+        case file(field: String)
         /// The record's name, type or a value has no sealed form.
         case cannotBeSealed
 
@@ -27,6 +30,7 @@
             case .rolledBack: "the server shows an older version than this device has seen"
             case .otherKey: "its encrypted values are sealed with a key that does not count in its zone"
             case .otherScope: "its encrypted values were sealed with keys that its zone no longer has"
+            case .file(let field): "a file of '\(field)' is not the one that was saved"
             case .plain(let field): "the encrypted field '\(field)' arrived without encryption"
             case .cannotBeSealed: "its encrypted values cannot be sealed"
             }
@@ -62,8 +66,14 @@
             guard sealed.count == shown.count else { throw .changed }
             // A zone that came again under its name has another scope, and its records begin anew.
             let earlier = kept.flatMap { $0.scope == newest.id.scope ? $0 : nil }
+            // The bytes of files come later, and are held against the roots then.
+            let files = form.parts.files.reduce(into: [:]) { files, listed in
+                guard let value = record.fields[listed.name] else { return }
+                files[listed.name] = value.assets?.count == listed.roots.count ? listed.roots : []
+            }
             try check(
-                form, of: place, values: sealed, parent: record.parent?.recordName ?? "", asked: asked.map { Set($0) }, kept: earlier)
+                form, of: place, values: sealed, files: files, parent: record.parent?.recordName ?? "", asked: asked.map { Set($0) },
+                kept: earlier)
             if let plain = form.parts.fields.first(where: { record.fields[$0.name] != nil && sealed[$0.name] == nil }) {
                 throw .plain(field: plain.name)
             }
@@ -82,12 +92,12 @@
         }
 
         private func check(
-            _ form: RecordManifest, of place: RecordPlace, values: [String: NacreEncryptionForms.SealedValue], parent: String,
-            asked: Set<String>?, kept: RecordManifest.Version?
+            _ form: RecordManifest, of place: RecordPlace, values: [String: NacreEncryptionForms.SealedValue] = [:],
+            files: [String: [Digest]] = [:], parent: String, asked: Set<String>?, kept: RecordManifest.Version?
         ) throws(SecretFault) {
             guard let key = key(form.parts.keyID) else { throw .otherKey }
             let bound = manifest.parts.boundParent(of: place.name, parent)
-            let isWhole: Void? = try? key.check(form, of: place, values: values, files: [:], parent: bound, asked: asked)
+            let isWhole: Void? = try? key.check(form, of: place, values: values, files: files, parent: bound, asked: asked)
             if isWhole == nil { throw .changed }
             do {
                 try chain.check(form, of: place, kept: kept, writers: log)
@@ -117,8 +127,12 @@
             }
             let kept = base.flatMap { $0.parts.keyID.scope == newest.id.scope ? $0.parts : nil }
             let left = (kept?.fields ?? []).filter { sealed[$0.name] == nil && !secrets.cleared.contains($0.name) }
-            // Values of another scope can be opened by nobody, and no manifest of this one may list them.
-            let lost = kept == nil ? (base?.parts.fields ?? []).map(\.name).filter { sealed[$0] == nil } : []
+            // Values and files of another scope can be opened by nobody, and no manifest of this one may list them.
+            let ended = kept == nil ? base?.parts : nil
+            let files = try files(after: kept, ended, secrets, change)
+            let lost =
+                (ended?.fields ?? []).map(\.name).filter { sealed[$0] == nil }
+                + (ended?.files ?? []).map(\.name).filter { change.set[$0] == nil }
             let parent: String =
                 switch change.parent {
                 case .keep: secrets.parent
@@ -133,12 +147,30 @@
                     let parts = RecordManifest.Parts(
                         keyID: newest.id, number: number, stamp: stamp, writer: device.id, parent: bound,
                         fields: left + sealed.map { RecordManifest.Field(name: $0.key, hash: $0.value.hash) },
-                        files: kept?.files ?? [], admission: admission)
+                        files: files, admission: admission)
                     return try parts.map { try newest.manifest($0, of: place, by: device) }
                 }()
             else { throw .cannotBeSealed }
             return SealedChange(
                 keyID: newest.id.text, values: sealed.mapValues { $0.bytes }, lost: lost, manifest: form.bytes, base: base?.hash.bytes)
+        }
+
+        /// Returns the files of the manifest that a save makes.
+        /// - Parameters:
+        ///   - kept: the parts of the manifest that was read.
+        ///   - ended: those of one of another scope.
+        /// - Throws: `otherScope` if the save sends a file of that scope again.
+        private func files(
+            after kept: RecordManifest.Parts?, _ ended: RecordManifest.Parts?, _ secrets: SecretChange, _ change: RecordChange
+        ) throws(SecretFault) -> [RecordManifest.Files] {
+            let lost = Set((ended?.files ?? []).flatMap(\.roots))
+            var files = (kept?.files ?? []).filter { change.set[$0.name] == nil && !change.cleared.contains($0.name) }
+            for (name, roots) in secrets.sealedFiles {
+                let roots = roots.compactMap(Digest.init)
+                guard lost.isDisjoint(with: roots) else { throw .otherScope }
+                files.append(RecordManifest.Files(name: name, roots: roots))
+            }
+            return files
         }
 
         /// Returns the manifest that a save builds on. It is checked again, because an archive may have brought it. One
@@ -147,7 +179,7 @@
             guard let bytes = secrets.manifest else { return nil }
             guard let form = try? RecordManifest(bytes) else { throw .changed }
             guard form.parts.keyID.scope == newest.id.scope else { return form }
-            try check(form, of: place, values: [:], parent: secrets.parent, asked: [], kept: nil)
+            try check(form, of: place, parent: secrets.parent, asked: [], kept: nil)
             return form
         }
     }

@@ -20,6 +20,8 @@
         private var hadNone = false
         /// The time at which the account was asked for, in the seconds of `Timekeeper.now`.
         private var asked = 0.0
+        /// The time at which the account had no keys.
+        private var empty: Double?
         /// Seconds for which the account is taken as it was. A removed device may read what is saved meanwhile.
         static let accountSeconds = 60.0
 
@@ -29,6 +31,16 @@
         /// Returns whether the account's keys are known since so long that it is asked for again before a save.
         func mustAskAgain(about account: KeyAccount, at now: Double) -> Bool {
             self.account == account && own != nil && now - asked >= Self.accountSeconds
+        }
+
+        /// Whether the account had no keys a short time ago.
+        func isEmpty(_ account: KeyAccount, at now: Double) -> Bool {
+            self.account == account && own == nil && empty.map { now - $0 < Self.accountSeconds } ?? false
+        }
+
+        mutating func noteEmpty(_ account: KeyAccount, at now: Double) {
+            self = OpenedKeys()
+            (self.account, empty) = (account, now)
         }
 
         /// - Returns: whether this device had none when it was asked before.
@@ -75,6 +87,16 @@
         /// - Throws: `accountTemporarilyUnavailable`, with its remedy, if the account has keys and this device none.
         func zoneKeysForSaving(in zone: CKRecordZone.ID) async throws(CKError) -> ZoneKeys {
             guard let (exchange, place) = try await keyExchange(for: zone) else { throw .noKeysHere }
+            return try await exchange.zoneKeysForSaving(at: place)
+        }
+
+        /// Returns the keys of a zone for sealing files, and makes what is missing as `zoneKeysForSaving` does.
+        ///
+        /// - Parameter makingKeys: whether an account without keys gets them.
+        /// - Returns: nil for an account without keys, and for a zone that is not the user's own.
+        func zoneKeysForFiles(in zone: CKRecordZone.ID, makingKeys: Bool) async throws(CKError) -> ZoneKeys? {
+            guard let (exchange, place) = try await keyExchange(for: zone) else { return nil }
+            if !makingKeys, try await exchange.isAccountEmpty() { return nil }
             return try await exchange.zoneKeysForSaving(at: place)
         }
 
@@ -188,9 +210,27 @@
 
         // MARK: The account
 
+        /// Whether the account has no keys, and never had any. It is asked for once a minute.
+        func isAccountEmpty() async throws(CKError) -> Bool {
+            let now = line.timekeeper.now()
+            let (isOpen, isEmpty) = line.openedKeys.withLock { ($0.own(of: account) != nil, $0.isEmpty(account, at: now)) }
+            if isOpen || isEmpty { return isEmpty }
+            let shown = try await shownAccount()
+            // An app that needs no keys leaves no file of them.
+            if shown.statements.isEmpty, try await line.keyStore.keys(of: account).own == nil {
+                line.openedKeys.withLock { $0.noteEmpty(account, at: now) }
+                return true
+            }
+            _ = try await accountState(shown)
+            return false
+        }
+
         /// Returns the account as the server shows it now, verified.
         func accountState() async throws(CKError) -> AccountState {
-            let shown = try await shownAccount()
+            try await accountState(try await shownAccount())
+        }
+
+        private func accountState(_ shown: ShownAccount) async throws(CKError) -> AccountState {
             let state = try await line.keyStore.update(account) { [name = account.name] kept throws(CKError) in try kept.take(shown, of: name) }
             switch state {
             case .open(let own):

@@ -8,14 +8,20 @@ private struct KeptAsset: Codable {
     var referenceChecksum: String?
     var wrappingKey: String?
     var receipt: String?
+    /// The root of the sealed chunks; nil for a plain file.
+    var root: Data?
 
-    init(_ asset: Asset) {
+    init(_ file: UploadedFile) {
+        let asset = file.asset
+        root = file.root.map { Data($0) }
         (fileChecksum, size, receipt) = (asset.fileChecksum, asset.size, asset.receipt)
         (referenceChecksum, wrappingKey) = (asset.referenceChecksum, asset.wrappingKey)
     }
 
-    var asset: Asset {
-        Asset(fileChecksum: fileChecksum, size: size, referenceChecksum: referenceChecksum, wrappingKey: wrappingKey, receipt: receipt)
+    var file: UploadedFile {
+        UploadedFile(
+            asset: Asset(fileChecksum: fileChecksum, size: size, referenceChecksum: referenceChecksum, wrappingKey: wrappingKey, receipt: receipt),
+            root: root.map { [UInt8]($0) })
     }
 }
 
@@ -26,13 +32,13 @@ extension OperationJournal {
     }
 
     /// Returns the result of each file in an earlier process; nil if it has none.
-    func outcomes(of uploads: [AssetUpload], in batch: ModifyPlan.Batch) async -> [(AssetUpload, Result<Asset, CKError>?)] {
+    func outcomes(of uploads: [AssetUpload], in batch: ModifyPlan.Batch) async -> [(AssetUpload, Result<UploadedFile, CKError>?)] {
         let keys = uploads.map { Self.key(of: $0, in: batch) }
-        let outcomes = await FileWork.run { keys.map { self.outcome($0, as: KeptAsset.self)?.map(\.asset) } }
+        let outcomes = await FileWork.run { keys.map { self.outcome($0, as: KeptAsset.self)?.map(\.file) } }
         return Array(zip(uploads, outcomes))
     }
 
-    func note(_ outcome: Result<Asset, CKError>, of upload: AssetUpload, in batch: ModifyPlan.Batch) {
+    func note(_ outcome: Result<UploadedFile, CKError>, of upload: AssetUpload, in batch: ModifyPlan.Batch) {
         note(Self.key(of: upload, in: batch), outcome.map(KeptAsset.init))
     }
 }

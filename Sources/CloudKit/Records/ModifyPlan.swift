@@ -14,8 +14,20 @@ struct ModifyPlan {
         let held: EncryptedFields
         /// The moment at which the record was created; nil for a new one.
         let created: Timestamp?
-        /// Whether the save changes an encrypted value, or the parent of a record with a manifest.
-        var needsSealing: Bool
+        /// Whether the save changes the record's parent.
+        private let isMoved: Bool
+        /// The roots of the sealed files in the version that the save builds on.
+        private let rootsBefore: [String: [[UInt8]]]
+        /// Whether the server has a manifest of the record that this save has not seen, and must make anew.
+        var hasUnseenManifest = false
+
+        /// Whether the save changes an encrypted value, a sealed file, or the parent of a record with a manifest.
+        var needsSealing: Bool {
+            if hasUnseenManifest || !secrets.isEmpty || secrets.manifest != nil && isMoved { return true }
+            let after = secrets.sealedFiles
+            let isGone = { (key: String) in after[key] == nil && (change.set[key] != nil || change.cleared.contains(key)) }
+            return after.contains { rootsBefore[$0.key] != $0.value } || rootsBefore.keys.contains(where: isGone)
+        }
 
         init(_ record: CKRecord, _ state: RecordState, policy: SavePolicy) {
             let change = state.change(policy: policy)
@@ -26,7 +38,8 @@ struct ModifyPlan {
             self.secrets = secrets
             held = state.encrypted.ancestor
             created = state.created?.timestamp
-            needsSealing = !secrets.isEmpty || secrets.manifest != nil && state.parent != state.fetchedParent
+            isMoved = state.parent != state.fetchedParent
+            rootsBefore = held.fileRoots
         }
     }
 

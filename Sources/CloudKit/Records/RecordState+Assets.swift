@@ -27,6 +27,16 @@ extension RecordState {
         return value.with(assets: assets.map { asset in had.first { $0.isSameFile(as: asset) } ?? .unsent })
     }
 
+    /// Returns the roots of the files in the fields that a save sends, as far as they were sealed before.
+    func fileRoots(policy: SavePolicy) -> [String: [[UInt8]?]] {
+        let known = encrypted.fileRoots
+        return assets.keys.filter { policy == .allKeys || changed.contains($0) }.reduce(into: [:]) { result, key in
+            guard let sent = fields[key]?.assets else { return }
+            let before = zip(fetchedFields[key]?.assets ?? [], known[key] ?? [])
+            result[key] = sent.map { asset in before.first { $0.0.isSameFile(as: asset) }?.1 }
+        }
+    }
+
     /// Returns the asset objects in a value that an app sets.
     static func assets(in object: (any __CKRecordObjCValue)?) -> [CKAsset] {
         if let asset = object as? CKAsset { return [asset] }

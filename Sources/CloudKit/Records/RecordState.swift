@@ -187,7 +187,9 @@ extension RecordState {
     /// Returns the encrypted values that a save sends, before they are sealed.
     func secretChange(policy: SavePolicy) -> SecretChange {
         let (values, cleared) = encrypted.change(policy: policy)
-        return SecretChange(values: values, cleared: cleared, manifest: encrypted.manifest, parent: fetchedParent?.recordName ?? "")
+        return SecretChange(
+            values: values, cleared: cleared, manifest: encrypted.manifest, parent: fetchedParent?.recordName ?? "",
+            files: fileRoots(policy: policy))
     }
 
     /// Adopts the server's version after a save. Fields that were changed since the save was sent keep their values and

@@ -22,9 +22,10 @@ extension Cloud {
     /// Costs a call of the store, and a read of the reused chunks.
     /// - Returns: nil where the file has to be sent without an announcement: nothing is kept about it then.
     package func announce(
-        _ file: AnnouncedFile, for destination: StoredAsset.Destination, zone: ZoneRow, of database: CallerDatabase, bytesMax: Int
+        _ file: AnnouncedFile, at place: UploadPlace, zone: ZoneRow, of database: CallerDatabase
     ) async throws -> (id: AnnouncedUploadID, awaited: AwaitedFile)? {
-        if let fault = AssetShape.fault(of: file, bytesMax: bytesMax) { throw fault }
+        if let fault = AssetShape.fault(of: file, at: place) { throw fault }
+        let destination = place.destination
         for old in announcedUploads.takeOld(at: clock()) { await drop(old) }
         let storage = try assetStorage()
         let key = try await chunkKey(of: database.id)

@@ -1,7 +1,8 @@
 package import NacreCloudAccounts
 import NacreCloudWire
+import NacreEncryptionForms
 
-/// The most bytes that a file may have.
+/// The most bytes that a file may have, before it is sealed.
 package struct AssetSizes: Hashable, Sendable {
     /// The limit of a web client, or of one with a server-to-server key.
     package var web = Limits.webAssetBytes
@@ -10,6 +11,7 @@ package struct AssetSizes: Hashable, Sendable {
 
     package init() {}
 
-    package var largest: Int { max(web, native) }
+    /// The most bytes of a body: those of the largest file, sealed.
+    package var largestBody: Int { FileChunks.sealedCount(ofFile: max(web, native)) }
     package func largest(for client: Caller.Client) -> Int { client == .framework ? native : web }
 }

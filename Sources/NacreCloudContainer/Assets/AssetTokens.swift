@@ -1,6 +1,7 @@
 package import NacreCloudAccounts
 package import NacreCloudStorage
 package import NacreCloudWire
+import NacreEncryptionForms
 
 /// The purposes of the three texts about assets. A text of one kind does not open as another, nor as a token of another
 /// endpoint.
@@ -18,8 +19,12 @@ package struct UploadPlace: Hashable, Sendable {
     package var database: DatabaseKey
     package var zone: Int64
     package var destination: StoredAsset.Destination
-    /// The most bytes that the file may have.
+    /// The most bytes that the file may have, before it is sealed.
     package var bytesMax: Int
+
+    /// The most bytes that are taken for the place. Outside of public databases a file may be sealed, and the server
+    /// cannot tell: the last bytes of a sealed one may be padding.
+    var bytesTaken: Int { database.scope == .public ? bytesMax : FileChunks.sealedCount(ofFile: bytesMax) }
 }
 
 /// The content of an upload's URL: the sender, and the field that the file is for.

@@ -22,7 +22,7 @@ extension Cloud {
             var awaited: AwaitedFile?
             if index == announced, let file = item.file,
                 let found = try await announce(
-                    file, for: places[index].destination, zone: zone, of: database, bytesMax: places[index].bytesMax)
+                    file, at: places[index], zone: zone, of: database)
             {
                 (permit.announced, awaited) = (found.id, found.awaited)
                 // The URL is good for as long as the server may know of the file.
@@ -92,7 +92,7 @@ extension Cloud {
     private func receive(
         at place: UploadPlace, in database: CallerDatabase, length: Int?, still: () async throws -> Void = {}, next: () async throws -> [UInt8]?
     ) async throws -> AssetUploadResponse {
-        if let length, length > place.bytesMax { throw ServerError.assetTooLarge(place.bytesMax) }
+        if let length, length > place.bytesTaken { throw ServerError.assetTooLarge(place.bytesMax) }
         let room = try await fileRoom(of: place.destination.sender, in: database)
         let sender = IncomingFiles.Sender(database: database.id, name: place.destination.sender)
         var taken = Int64(length ?? 0)
@@ -104,7 +104,7 @@ extension Cloud {
             var size: Int64 = 0
             while let piece = try await next() {
                 size += Int64(piece.count)
-                if size > Int64(place.bytesMax) { throw ServerError.assetTooLarge(place.bytesMax) }
+                if size > Int64(place.bytesTaken) { throw ServerError.assetTooLarge(place.bytesMax) }
                 if size > taken {
                     try incomingFiles.take(size - taken, for: sender, within: room)
                     taken = size
@@ -251,7 +251,7 @@ enum AssetShape {
         return nil
     }
 
-    package static func fault(of file: AnnouncedFile, bytesMax: Int) -> ServerError? {
+    static func fault(of file: AnnouncedFile, at place: UploadPlace) -> ServerError? {
         if file.chunks.count > Limits.announcedChunks { return .badChunks("there are more than \(Limits.announcedChunks)") }
         if file.chunks.contains(where: { !(1...ContentCutter.mostBytes).contains($0.size) || $0.digest.count != 32 }) {
             return .badChunks("a size is not 1 to \(ContentCutter.mostBytes), or a digest not of 32 bytes")
@@ -261,7 +261,7 @@ enum AssetShape {
             return .badChunks("a chunk before the last is smaller than \(ContentCutter.leastBytes) bytes")
         }
         if file.size < AnnouncedFile.bytesMin { return .badChunks("the file is smaller than \(AnnouncedFile.bytesMin) bytes") }
-        return file.size > Int64(bytesMax) ? .assetTooLarge(bytesMax) : nil
+        return file.size > Int64(place.bytesTaken) ? .assetTooLarge(place.bytesMax) : nil
     }
 
     package static func fault(of request: AssetsRereferenceRequest, by caller: Caller) -> ServerError? {

@@ -51,15 +51,16 @@ extension RecordVerdict.Save {
             throw .keyIsNotNewest(old.name)
         }
         let changed = Set((before.sealed + fields.sealed).map(\.name)).filter { before[$0] != fields[$0] }.sorted()
+        let known = stored.flatMap { try? RecordManifest($0) }
         guard let sent else {
             guard stored != nil else {
                 if let name = changed.first(where: { fields[$0] != nil }) { throw .manifestNeeded(name) }
                 return nil
             }
-            if let name = changed.first ?? (parent == live?.row.parent ? nil : "parent") { throw .manifestMissing(name) }
+            let files = known?.parts.files.first { !hasFiles(of: live, in: $0.name) }
+            if let name = changed.first ?? files?.name ?? (parent == live?.row.parent ? nil : "parent") { throw .manifestMissing(name) }
             return stored
         }
-        let known = stored.flatMap { try? RecordManifest($0) }
         // The same manifest again is no conflict: a save may be repeated, and a record sent back as it was answered.
         if sent.bytes != stored {
             if !isNewest(sent.form.parts.keyID) { throw .keyIsNotNewest("nacre.manifest") }
@@ -69,6 +70,31 @@ extension RecordVerdict.Save {
         }
         try sent.check(against: self, live, known, by: operation)
         return sent.bytes
+    }
+}
+
+extension RecordVerdict.Save {
+    /// Whether a field keeps the files that it has.
+    fileprivate func hasFiles(of live: StoredRecord?, in name: String) -> Bool {
+        let (before, after) = (live?.content.fields[name]?.assets ?? [], fields[name]?.assets ?? [])
+        return before.elementsEqual(after) { $0.fileChecksum == $1.fileChecksum && $0.size == $1.size }
+    }
+
+    /// Returns the fields whose files a manifest does not fit: it lists another number of files than the field has, or
+    /// other roots for the files that it keeps. The server cannot compare a root with the bytes.
+    fileprivate func differingFiles(_ form: RecordManifest, over known: RecordManifest?, _ live: StoredRecord?) -> [String] {
+        let (before, after) = (known?.rootsByField ?? [:], form.rootsByField)
+        return Set(before.keys).union(after.keys).filter { name in
+            let (old, new) = (before[name], after[name])
+            if let new, fields[name]?.assets.count != new.count { return true }
+            return old != new && hasFiles(of: live, in: name) && fields[name]?.assets.isEmpty == false
+        }.sorted()
+    }
+}
+
+extension RecordManifest {
+    fileprivate var rootsByField: [String: [Digest]] {
+        Dictionary(parts.files.map { ($0.name, $0.roots) }, uniquingKeysWith: { first, _ in first })
     }
 }
 
@@ -83,9 +109,9 @@ extension SentManifest {
         if isConflict || base == nil && live.content.manifest != nil && !operation.setsAllKeys { throw .recordChanged }
     }
 
-    /// - Throws: the error of a manifest that lists other encrypted fields or another parent than the record has after
-    ///   the save. It is a conflict if only parts differ that the save leaves alone, and that its writer may not have
-    ///   read.
+    /// - Throws: the error of a manifest that lists other encrypted fields, files or another parent than the record has
+    ///   after the save. It is a conflict if only parts differ that the save leaves alone, and that its writer may not
+    ///   have read.
     fileprivate func check(
         against save: RecordVerdict.Save, _ live: StoredRecord?, _ known: RecordManifest?, by operation: RecordOperation
     ) throws(ServerError) {
@@ -103,6 +129,7 @@ extension SentManifest {
             if listed.removeValue(forKey: Array(name.utf8)) != hash { differing.append(name) }
         }
         differing += listed.keys.map { String(decoding: $0, as: UTF8.self) }.sorted()
+        differing += save.differingFiles(form, over: known, live)
         if let name = differing.first(where: sets) ?? (hasRead ? differing.first : nil) { throw .manifestDiffers(name) }
         if !differing.isEmpty { throw .recordChanged }
         // The parent of a shared root is hidden from participants, and its manifest may leave it out.

@@ -21,12 +21,12 @@ extension API {
 
     /// Adds the routes that URLs in answers lead to. They take no credential: the URL itself says whose it is.
     func addAssetRoutes(to router: inout Router) {
-        router.post(AssetLinks.uploadPath + ":token", bodyBytesMax: cloud.bounds.assetSizes.largest + FileForm.envelopeBytesMax) {
+        router.post(AssetLinks.uploadPath + ":token", bodyBytesMax: cloud.bounds.assetSizes.largestBody + FileForm.envelopeBytesMax) {
             request, parameters in
             let permit = try cloud.uploadPermit(try parameters.require("token"))
             return try await answer(request, in: permit.target, by: permit.credential) { try await receive($0, permit) }
         }
-        router.patch(AssetLinks.uploadPath + ":token", bodyBytesMax: cloud.bounds.assetSizes.largest) { request, parameters in
+        router.patch(AssetLinks.uploadPath + ":token", bodyBytesMax: cloud.bounds.assetSizes.largestBody) { request, parameters in
             let permit = try cloud.uploadPermit(try parameters.require("token"))
             return try await answer(request, in: permit.target, by: permit.credential) { try await receivePart($0, permit) }
         }

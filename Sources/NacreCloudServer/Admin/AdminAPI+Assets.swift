@@ -8,7 +8,7 @@ import NacreHTTPServer
 extension AdminAPI {
     func addAssetRoutes(to router: inout Router) {
         router.post("/admin/1/assets/content", bodyBytesMax: Limits.accountBodyBytes, showFile)
-        router.post("/admin/1/assets/upload", bodyBytesMax: cloud.bounds.assetSizes.largest, receiveFile)
+        router.post("/admin/1/assets/upload", bodyBytesMax: cloud.bounds.assetSizes.largestBody, receiveFile)
         let reviewing = AssetReviewing(cloud: cloud)
         router.post("/admin/1/assets/verify", bodyBytesMax: Limits.accountBodyBytes) { request, _ in
             try answer(try await reviewing.verify(try await body(AdminMessages.NewAssetVerification.self, of: request)))

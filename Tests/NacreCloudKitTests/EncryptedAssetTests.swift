@@ -1,0 +1,207 @@
+import Foundation
+import NacreCloudTestSupport
+import NacreCloudWire
+import NacreEncryptionForms
+import Testing
+
+@testable import CloudKit
+
+/// Tests of records with encrypted files, over a server that keeps what it gets.
+struct EncryptedAssetTests {
+    private static let zone = ZoneID(zoneName: "Notes")
+    private let cloud = PretendCloud()
+    private let store = KeyStore(folder: nil)
+    private let folder: TemporaryFolder
+
+    init() async throws {
+        folder = try TemporaryFolder(on: .memory)
+        await cloud.addZone("Notes")
+    }
+
+    /// Returns the private database in another process of the device with these keys.
+    private func database(keys: KeyStore? = nil) throws -> CKDatabase {
+        CKContainer(line: try KeyDevice(cloud, keys ?? store, staging: AssetStaging(folder: folder.path + "/staged")).line).privateCloudDatabase
+    }
+
+    private var staged: [String] {
+        let manager = FileManager.default
+        let files = (try? manager.contentsOfDirectory(atPath: folder.path + "/staged")) ?? []
+        return files.filter { $0 != "sending" } + ((try? manager.contentsOfDirectory(atPath: folder.path + "/staged/sending")) ?? [])
+    }
+
+    private func asset(_ text: String) throws -> CKAsset {
+        let url = folder.url(UUID().uuidString)
+        try Data(text.utf8).write(to: url)
+        return CKAsset(fileURL: url)
+    }
+
+    /// Makes a note with a photo, and with an encrypted value, which has the account's keys made.
+    private func note(_ text: String, named name: String = "note", isPlain: Bool = false) throws -> CKRecord {
+        let record = SealedNote.note(isPlain ? [:] : ["a": "apple"], named: name)
+        record["photo"] = try asset(text)
+        return record
+    }
+
+    private func text(_ value: Any?) -> String? {
+        (value as? CKAsset)?.fileURL.flatMap { try? String(contentsOf: $0, encoding: .utf8) }
+    }
+
+    private func texts(_ value: Any?) -> [String?] { (value as? [CKAsset])?.map { text($0) } ?? [] }
+
+    private func stored(_ name: String = "note") async throws -> Record { try #require(await cloud.stored(name, in: Self.zone)) }
+
+    private func roots(_ record: Record) throws -> [String: Int] {
+        guard let manifest = record.manifest else { return [:] }
+        return try RecordManifest(manifest).parts.files.reduce(into: [:]) { $0[$1.name] = $1.roots.count }
+    }
+
+    private var uploads: Int { get async { await cloud.transfers.count { $0.hasPrefix("bytes/to-") } } }
+
+    @Test func `files of an account without keys stay plain, and those after its first key are sealed`() async throws {
+        let a = try database()
+        let plain = try await a.save(note("a plain picture", named: "plain", isPlain: true))
+        #expect(try await stored("plain").manifest == nil && stored("plain").fields["photo"]?.assets?.first?.size == 15)
+        try await a.save(note("a sealed picture"))
+        let kept = try await stored()
+        #expect(try roots(kept) == ["photo": 1])
+        let sealed = try #require(await cloud.files[kept.fields["photo"]?.assets?.first?.fileChecksum ?? ""])
+        #expect(String(decoding: sealed, as: UTF8.self).contains("picture") == false && sealed.count == 134)
+        try await a.save(note("another picture", named: "other", isPlain: true))
+        #expect(try roots(await stored("other")) == ["photo": 1], "no encrypted value is needed any more")
+        let b = try database()
+        #expect(text(try await b.record(for: SealedNote.id)["photo"]) == "a sealed picture")
+        #expect(text(try await b.record(for: plain.recordID)["photo"]) == "a plain picture")
+        #expect(staged.count == 2, "sealed bytes are gone when they were sent or opened")
+    }
+
+    @Test func `a file is sent once, and its manifest follows when it is replaced and taken away`() async throws {
+        let (a, b) = (try database(), try database())
+        try await a.save(note("first"))
+        let record = try await b.record(for: SealedNote.id)
+        let before = try await stored().manifest
+        record["title"] = "other"
+        try await b.save(record)
+        #expect(try await stored().manifest == before)
+        _ = try await b.modifyRecords(saving: [record], deleting: [], savePolicy: .allKeys)
+        #expect(await uploads == 1)
+        #expect(try roots(await stored()) == ["photo": 1])
+        record["photo"] = try asset("second")
+        let saved = try await b.save(record)
+        #expect(text(saved["photo"]) == "second" && saved.changedKeys().isEmpty)
+        let read = try await a.record(for: SealedNote.id)
+        #expect(text(read["photo"]) == "second" && read.encryptedValues["a"] as? String == "apple")
+        read["photo"] = nil
+        try await a.save(read)
+        #expect(try roots(await stored()).isEmpty)
+        #expect(try await b.record(for: SealedNote.id)["photo"] == nil)
+    }
+
+    @Test func `a list loses a file and gets one, and only the new one is sent`() async throws {
+        let a = try database()
+        let record = try note("photo")
+        record["list"] = [try asset("one"), try asset("two")]
+        try await a.save(record)
+        let read = try await database().record(for: SealedNote.id)
+        let list = try #require(read["list"] as? [CKAsset])
+        #expect(texts(list) == ["one", "two"])
+        read["list"] = [list[1]]
+        try await a.save(read)
+        #expect(try roots(await stored()) == ["list": 1, "photo": 1])
+        let sent = await uploads
+        read["list"] = [list[1], try asset("three")]
+        try await a.save(read)
+        #expect(await uploads == sent + 1)
+        #expect(texts(try await database().record(for: SealedNote.id)["list"]) == ["two", "three"])
+    }
+
+    @Test func `a plain list that gets a sealed file is sealed as a whole`() async throws {
+        let a = try database()
+        let record = try note("photo", isPlain: true)
+        record["list"] = [try asset("one")]
+        let saved = try await a.save(record)
+        try await a.save(note("x", named: "other"))
+        saved["list"] = ((saved["list"] as? [CKAsset]) ?? []) + [try asset("two")]
+        try await a.save(saved)
+        #expect(try roots(await stored()) == ["list": 2], "the photo was not touched")
+        let read = try await database().record(for: SealedNote.id)
+        #expect(texts(read["list"]) == ["one", "two"] && text(read["photo"]) == "photo")
+    }
+
+    @Test func `a save of changed keys with a file goes over a newer version`() async throws {
+        let (a, b) = (try database(), try database())
+        let mine = try await a.save(note("first"))
+        let yours = try await b.record(for: SealedNote.id)
+        mine.encryptedValues["a"] = "almond"
+        try await a.save(mine)
+        yours["photo"] = try asset("second")
+        let sent = await uploads
+        let results = try await b.modifyRecords(saving: [yours], deleting: [], savePolicy: .changedKeys)
+        _ = try results.saveResults[SealedNote.id]?.get()
+        #expect(await uploads == sent + 1)
+        let read = try await a.record(for: SealedNote.id)
+        #expect(text(read["photo"]) == "second" && read.encryptedValues["a"] as? String == "almond")
+    }
+
+    @Test func `A13 and A15: another file, a plain one, none, and a list of another length are that record's error alone`() async throws {
+        let a = try database()
+        try await a.save(note("true"))
+        let other = try await a.save(note("foreign", named: "other"))
+        let foreign = try #require(try await stored("other").fields["photo"])
+        let own = try #require(try await stored().fields["photo"])
+        let asset = try #require(own.assets?.first)
+        let bytes = try #require(await cloud.files[asset.fileChecksum])
+        let changes: [(FieldValue?, Bool)] = [
+            (foreign, true), (nil, false), (.assetList([asset, asset]), false), (.string("x"), false),
+        ]
+        func refused() async throws -> CKError? {
+            let ids = [SealedNote.id, other.recordID]
+            let found = try await database().records(for: ids)
+            #expect(text(try found[other.recordID]?.get()["photo"]) == "foreign")
+            return found[SealedNote.id]?.error as? CKError
+        }
+        for (value, hasField) in changes {
+            await cloud.alter("note", in: Self.zone) { $0.fields["photo"] = value }
+            let before = staged.count
+            let error = try #require(try await refused())
+            #expect(error.code == .internalError && (error.userInfo["CKErrorField"] as? String == "photo") == hasField)
+            #expect(staged.count == before + 1, "the other record's file alone")
+        }
+        await cloud.alter("note", in: Self.zone) { $0.fields["photo"] = own }
+        #expect(try await refused() == nil)
+        await cloud.replace(asset.fileChecksum, with: Array("plain".utf8) + Array(bytes.dropFirst(5)))
+        #expect(try await refused()?.code == .internalError)
+    }
+
+    @Test func `a record whose manifest is gone is refused by who has seen it`() async throws {
+        let a = try database()
+        try await a.save(note("true"))
+        await cloud.alter("note", in: Self.zone) { record in
+            record.manifest = nil
+            record.fields["a"] = nil
+        }
+        let error = await #expect(throws: CKError.self) { try await a.record(for: SealedNote.id) }
+        #expect(error?.code == .internalError)
+    }
+
+    @Test func `a device without keys gets no sealed file, keeps it in a save, and sends none`() async throws {
+        try await database().save(note("secret"))
+        let stranger = try database(keys: KeyStore(folder: nil))
+        let record = try await stranger.record(for: SealedNote.id)
+        let photo = try #require(record["photo"] as? CKAsset)
+        #expect(photo.fileURL == nil && staged.isEmpty)
+        record["title"] = "other"
+        try await stranger.save(record)
+        #expect(text(try await database().record(for: SealedNote.id)["photo"]) == "secret")
+        let sent = await uploads
+        record["photo"] = try asset("plain")
+        let error = await #expect(throws: CKError.self) { try await stranger.save(record) }
+        #expect(error?.code == .accountTemporarilyUnavailable)
+        #expect(await uploads == sent)
+    }
+
+    @Test func `a field that was not asked for is no fault, and costs no byte`() async throws {
+        try await database().save(note("true"))
+        let found = try await database().records(for: [SealedNote.id], desiredKeys: ["title"])
+        #expect(try found[SealedNote.id]?.get()["title"] as? String == "plain" && staged.isEmpty)
+    }
+}
