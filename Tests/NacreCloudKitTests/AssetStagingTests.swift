@@ -54,6 +54,28 @@ struct AssetStagingTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
+    @Test func `a sealed file on its way to the server stays, whatever its size, until it is too old`() async throws {
+        let parent = try TemporaryFolder()
+        let time = Locked(Date())
+        let staging = AssetStaging(folder: parent.path + "/nacre/assets") { time.withLock { $0 } }
+        let path = try await staging.placeForSending()
+        #expect(path.hasPrefix(staging.folder + "/sending/"))
+        for folder in [staging.folder, staging.folder + "/sending"] {
+            #expect(try FileManager.default.attributesOfItem(atPath: folder)[.posixPermissions] as? Int == 0o700)
+        }
+        #expect(FileManager.default.createFile(atPath: path, contents: nil))
+        let file = try #require(FileHandle(forWritingAtPath: path))
+        // A file of holes takes no room.
+        try file.truncate(atOffset: UInt64(2 * AssetStaging.bytesMax))
+        try file.close()
+        time.withLock { $0 += 2 * Self.day }
+        _ = try await staging.place()
+        #expect(FileManager.default.fileExists(atPath: path))
+        time.withLock { $0 += 2 * Self.day }
+        _ = try await staging.place()
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
     @Test func `a folder that cannot be made fails the record, and says why`() async throws {
         let parent = try TemporaryFolder()
         try "a file".write(toFile: parent.path + "/nacre", atomically: false, encoding: .utf8)

@@ -65,7 +65,7 @@ extension ModifyPlan.Batch {
                     values.contains(where: \.isUnsent)
                 else { return [] }
                 let roots = saves[save].secrets.files[field.name]
-                let isPlain = { (index: Int) in roots.map { $0.count == values.count && $0[index] == nil } ?? true }
+                let isPlain = { (index: Int) in roots.map { $0.count != values.count || $0[index] == nil } ?? true }
                 return values.indices.filter { values[$0].isUnsent || sealing && isPlain($0) }.map { index in
                     AssetUpload(save: save, key: field.name, place: index, object: objects[index])
                 }
@@ -133,7 +133,9 @@ extension Conversation {
         guard !saves.isEmpty else { return (batch, [:]) }
         var earlier: [(AssetUpload, Result<UploadedFile, CKError>?)] = []
         if let journal { earlier = await journal.outcomes(of: batch.uploads(sealing: true), in: batch) }
-        let isDone = !earlier.isEmpty && earlier.allSatisfy { $0.1 != nil || !batch.isUnsent($0.0) }
+        // A list is plain or sealed as a whole.
+        let kinds = Set(earlier.compactMap { (try? $0.1?.get()).map { $0.root != nil } })
+        let isDone = !earlier.isEmpty && kinds.count <= 1 && earlier.allSatisfy { $0.1 != nil || !batch.isUnsent($0.0) }
         var files: ZoneFiles?
         if !isDone {
             do throws(CKError) {
@@ -280,7 +282,7 @@ extension Conversation {
     private func sendLarge(_ job: Job, _ sealed: SealedFile?, of batch: ModifyPlan.Batch) async throws(CKError) -> Asset {
         let path = sealed?.path ?? job.source.path
         var job = job
-        let announced = if let sealed { sealed.announced } else { await FileWork.run { FileChunks.announced(path) } }
+        let announced: AnnouncedFile? = if let sealed { sealed.announced } else { await FileWork.run { FileChunks.announced(path) } }
         if let announced, announced.size >= AnnouncedFile.bytesMin {
             let announcement = try await sendParts(
                 announced, from: path, for: item(job, of: batch), in: batch.zoneID, progress: { [job] in job.note($0) })

@@ -1,6 +1,5 @@
 #if canImport(NacreEncryption)
     import NacreCloudWire
-    import NacreCrypto
     import NacreEncryption
     import NacreEncryptionForms
 
@@ -67,8 +66,9 @@
             // A zone that came again under its name has another scope, and its records begin anew.
             let earlier = kept.flatMap { $0.scope == newest.id.scope ? $0 : nil }
             // The bytes of files come later, and are held against the roots then.
-            let files = form.parts.files.reduce(into: [:]) { files, listed in
-                guard let value = record.fields[listed.name] else { return }
+            var files: [String: [Digest]] = [:]
+            for listed in form.parts.files {
+                guard let value = record.fields[listed.name] else { continue }
                 files[listed.name] = value.assets?.count == listed.roots.count ? listed.roots : []
             }
             try check(

@@ -47,7 +47,7 @@
         mutating func keep(_ own: OwnKeys, of account: KeyAccount, at now: Double) -> Bool {
             if self.account != account { self = OpenedKeys() }
             defer { hadNone = false }
-            (self.account, self.own, asked) = (account, own, now)
+            (self.account, self.own, asked, empty) = (account, own, now, nil)
             return hadNone
         }
 
