@@ -42,11 +42,17 @@ struct EncryptedAssetTests {
         return record
     }
 
-    private func text(_ value: Any?) -> String? {
-        (value as? CKAsset)?.fileURL.flatMap { try? String(contentsOf: $0, encoding: .utf8) }
+    private func text(_ asset: CKAsset?) -> String? {
+        asset?.fileURL.flatMap { try? String(contentsOf: $0, encoding: .utf8) }
     }
 
-    private func texts(_ value: Any?) -> [String?] { (value as? [CKAsset])?.map { text($0) } ?? [] }
+    private func photo(_ record: CKRecord?) -> String? { text(record?["photo"] as? CKAsset) }
+
+    private func list(_ record: CKRecord) -> [String?] { (record["list"] as? [CKAsset] ?? []).map { text($0) } }
+
+    private func photo(in database: CKDatabase, _ name: String = "note") async throws -> String? {
+        photo(try await database.record(for: CKRecord.ID(recordName: name, zoneID: SealedNote.zoneID)))
+    }
 
     private func stored(_ name: String = "note") async throws -> Record { try #require(await cloud.stored(name, in: Self.zone)) }
 
@@ -59,18 +65,19 @@ struct EncryptedAssetTests {
 
     @Test func `files of an account without keys stay plain, and those after its first key are sealed`() async throws {
         let a = try database()
-        let plain = try await a.save(note("a plain picture", named: "plain", isPlain: true))
-        #expect(try await stored("plain").manifest == nil && stored("plain").fields["photo"]?.assets?.first?.size == 15)
+        try await a.save(note("a plain picture", named: "plain", isPlain: true))
+        let before = try await stored("plain")
+        #expect(before.manifest == nil && before.fields["photo"]?.assets?.first?.size == 15)
         try await a.save(note("a sealed picture"))
         let kept = try await stored()
         #expect(try roots(kept) == ["photo": 1])
         let sealed = try #require(await cloud.files[kept.fields["photo"]?.assets?.first?.fileChecksum ?? ""])
         #expect(String(decoding: sealed, as: UTF8.self).contains("picture") == false && sealed.count == 134)
         try await a.save(note("another picture", named: "other", isPlain: true))
-        #expect(try roots(await stored("other")) == ["photo": 1], "no encrypted value is needed any more")
+        #expect(try await roots(stored("other")) == ["photo": 1], "no encrypted value is needed any more")
         let b = try database()
-        #expect(text(try await b.record(for: SealedNote.id)["photo"]) == "a sealed picture")
-        #expect(text(try await b.record(for: plain.recordID)["photo"]) == "a plain picture")
+        #expect(try await photo(in: b) == "a sealed picture")
+        #expect(try await photo(in: b, "plain") == "a plain picture")
         #expect(staged.count == 2, "sealed bytes are gone when they were sent or opened")
     }
 
@@ -84,15 +91,15 @@ struct EncryptedAssetTests {
         #expect(try await stored().manifest == before)
         _ = try await b.modifyRecords(saving: [record], deleting: [], savePolicy: .allKeys)
         #expect(await uploads == 1)
-        #expect(try roots(await stored()) == ["photo": 1])
+        #expect(try await roots(stored()) == ["photo": 1])
         record["photo"] = try asset("second")
         let saved = try await b.save(record)
-        #expect(text(saved["photo"]) == "second" && saved.changedKeys().isEmpty)
+        #expect(photo(saved) == "second" && saved.changedKeys().isEmpty)
         let read = try await a.record(for: SealedNote.id)
-        #expect(text(read["photo"]) == "second" && read.encryptedValues["a"] as? String == "apple")
+        #expect(photo(read) == "second" && read.encryptedValues["a"] as? String == "apple")
         read["photo"] = nil
         try await a.save(read)
-        #expect(try roots(await stored()).isEmpty)
+        #expect(try await roots(stored()).isEmpty)
         #expect(try await b.record(for: SealedNote.id)["photo"] == nil)
     }
 
@@ -103,15 +110,17 @@ struct EncryptedAssetTests {
         try await a.save(record)
         let read = try await database().record(for: SealedNote.id)
         let list = try #require(read["list"] as? [CKAsset])
-        #expect(texts(list) == ["one", "two"])
+        #expect(self.list(read) == ["one", "two"])
         read["list"] = [list[1]]
         try await a.save(read)
-        #expect(try roots(await stored()) == ["list": 1, "photo": 1])
+        #expect(try await roots(stored()) == ["list": 1, "photo": 1])
         let sent = await uploads
-        read["list"] = [list[1], try asset("three")]
+        let three = try asset("three")
+        read["list"] = [list[1], three]
         try await a.save(read)
         #expect(await uploads == sent + 1)
-        #expect(texts(try await database().record(for: SealedNote.id)["list"]) == ["two", "three"])
+        let last = try await database().record(for: SealedNote.id)
+        #expect(self.list(last) == ["two", "three"])
     }
 
     @Test func `a plain list that gets a sealed file is sealed as a whole`() async throws {
@@ -120,11 +129,12 @@ struct EncryptedAssetTests {
         record["list"] = [try asset("one")]
         let saved = try await a.save(record)
         try await a.save(note("x", named: "other"))
-        saved["list"] = ((saved["list"] as? [CKAsset]) ?? []) + [try asset("two")]
+        let two = try asset("two")
+        saved["list"] = (saved["list"] as? [CKAsset] ?? []) + [two]
         try await a.save(saved)
-        #expect(try roots(await stored()) == ["list": 2], "the photo was not touched")
+        #expect(try await roots(stored()) == ["list": 2], "the photo was not touched")
         let read = try await database().record(for: SealedNote.id)
-        #expect(texts(read["list"]) == ["one", "two"] && text(read["photo"]) == "photo")
+        #expect(list(read) == ["one", "two"] && photo(read) == "photo")
     }
 
     @Test func `a save of changed keys with a file goes over a newer version`() async throws {
@@ -139,7 +149,7 @@ struct EncryptedAssetTests {
         _ = try results.saveResults[SealedNote.id]?.get()
         #expect(await uploads == sent + 1)
         let read = try await a.record(for: SealedNote.id)
-        #expect(text(read["photo"]) == "second" && read.encryptedValues["a"] as? String == "almond")
+        #expect(photo(read) == "second" && read.encryptedValues["a"] as? String == "almond")
     }
 
     @Test func `A13 and A15: another file, a plain one, none, and a list of another length are that record's error alone`() async throws {
@@ -156,7 +166,7 @@ struct EncryptedAssetTests {
         func refused() async throws -> CKError? {
             let ids = [SealedNote.id, other.recordID]
             let found = try await database().records(for: ids)
-            #expect(text(try found[other.recordID]?.get()["photo"]) == "foreign")
+            #expect(try photo(found[other.recordID]?.get()) == "foreign")
             return found[SealedNote.id]?.error as? CKError
         }
         for (value, hasField) in changes {
@@ -187,13 +197,13 @@ struct EncryptedAssetTests {
         try await database().save(note("secret"))
         let stranger = try database(keys: KeyStore(folder: nil))
         let record = try await stranger.record(for: SealedNote.id)
-        let photo = try #require(record["photo"] as? CKAsset)
-        #expect(photo.fileURL == nil && staged.isEmpty)
+        let asset = try #require(record["photo"] as? CKAsset)
+        #expect(asset.fileURL == nil && staged.isEmpty)
         record["title"] = "other"
         try await stranger.save(record)
-        #expect(text(try await database().record(for: SealedNote.id)["photo"]) == "secret")
+        #expect(try await photo(in: database()) == "secret")
         let sent = await uploads
-        record["photo"] = try asset("plain")
+        record["photo"] = try self.asset("plain")
         let error = await #expect(throws: CKError.self) { try await stranger.save(record) }
         #expect(error?.code == .accountTemporarilyUnavailable)
         #expect(await uploads == sent)

@@ -69,28 +69,33 @@ struct ZoneFilesTests {
         let (first, second, last) = (content[..<Self.chunk], content[Self.chunk..<2 * Self.chunk], content[(2 * Self.chunk)...])
         var changed = content
         changed[Self.chunk + 500] ^= 1
-        for other in [
-            first + last, second + first + last, first + second, first + second + second + last, content.dropLast(), [], changed[...],
-            content + [0], last,
-        ] {
-            let error = try refusal(Array(other), root: file.root)
+        func joined(_ parts: ArraySlice<UInt8>...) -> [UInt8] { parts.flatMap(\.self) }
+        let others: [[UInt8]] = [
+            joined(first, last), joined(second, first, last), joined(first, second), joined(first, second, second, last), joined(last),
+            joined(content.dropLast()), joined(content[...], [0]), changed, [],
+        ]
+        for other in others {
+            let error = try refusal(other, root: file.root)
             #expect(error?.code == .internalError && error?.userInfo["CKErrorField"] as? String == "photo")
         }
     }
 
     @Test func `A15: a foreign file of the zone, a plain file and a file of another zone are refused`() async throws {
         let file = try sealed(bytes(100))
-        let foreign = try sealed(bytes(100, seed: 2), "foreign")
-        #expect(try refusal(#require(read(foreign.path)), root: file.root)?.code == .internalError)
+        let foreign = try #require(read(try sealed(bytes(100, seed: 2), "foreign").path))
+        #expect(try refusal(foreign, root: file.root)?.code == .internalError)
         #expect(try refusal(bytes(100), root: file.root)?.code == .internalError)
-        let elsewhere = try sealed(bytes(100), "elsewhere", by: ZoneFiles(keys: try await device.toSave(.default)))
-        #expect(try refusal(#require(read(elsewhere.path)), root: elsewhere.root)?.code == .internalError)
+        let otherZone = ZoneFiles(keys: try await device.toSave(.default))
+        let elsewhere = try sealed(bytes(100), "elsewhere", by: otherZone)
+        let content = try #require(read(elsewhere.path))
+        #expect(try refusal(content, root: elsewhere.root)?.code == .internalError)
     }
 
     @Test func `A20: no chunk of a file is the same in two zones`() async throws {
         let plain = bytes(1 << 20 + 70_000)
         let here = try sealed(plain).announced.chunks.map(\.digest)
-        let there = try sealed(plain, "there", by: ZoneFiles(keys: try await device.toSave(.default))).announced.chunks.map(\.digest)
+        let otherZone = ZoneFiles(keys: try await device.toSave(.default))
+        let there = try sealed(plain, "there", by: otherZone).announced.chunks.map(\.digest)
         #expect(here.count == there.count && Set(here).isDisjoint(with: there))
     }
 
