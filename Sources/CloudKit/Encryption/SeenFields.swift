@@ -1,6 +1,7 @@
 #if canImport(NacreEncryption)
     import Foundation
     import NacreCrypto
+    import NacreLocks
 
     /// The fields of record types that this device has seen encrypted, as a file beside the keys has them. A field is
     /// encrypted for ever, so a later process refuses one that arrives plain.
