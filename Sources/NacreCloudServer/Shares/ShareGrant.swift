@@ -3,6 +3,7 @@ import NacreCloudContainer
 import NacreCloudStorage
 import NacreCloudWire
 import NacreCrypto
+import NacreHTTPServer
 
 /// The right to manage one share on this server's page, for a short time. It is sealed, for one of two purposes: the
 /// page's URL opens the page once, and the page's forms then act with a pass. A pass is good for nothing else.
