@@ -56,6 +56,8 @@ export interface Services {
     now: () => number;
     /** Waits before a request is tried again; ends early when the signal says so. */
     pause: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
+    /** A number from 0 to 1: pauses of a sync engine are of different length on each device. */
+    random: () => number;
 }
 
 export interface AuthTokenStore {
@@ -455,6 +457,129 @@ export class QueryNotification extends Notification {
 }
 export class RecordZoneNotification extends Notification {}
 
+// Sync engine
+
+/** A record's name and its zone; without a zone it is in the default zone. */
+export interface RecordID { recordName: string; zoneID?: ZoneID | string }
+export interface PendingRecordZoneChange { type: "saveRecord" | "deleteRecord"; recordID: RecordID }
+export interface PendingDatabaseChange { type: "saveZone" | "deleteZone"; zoneID: ZoneID | string }
+export interface PendingChanges { pendingRecordZoneChanges?: PendingRecordZoneChange[]; pendingDatabaseChanges?: PendingDatabaseChange[] }
+
+/** Everything, or a part: some zones, all zones but some, or for a send some records. */
+export interface SyncScope {
+    zoneIDs?: OneOrMany<ZoneOrName>;
+    allExcluding?: OneOrMany<ZoneOrName>;
+    recordIDs?: OneOrMany<RecordID>;
+}
+export interface FetchChangesOptions extends Cancelling {
+    scope?: SyncScope;
+    /** Zones to fetch first, in this order. */
+    prioritizedZoneIDs?: ZoneOrName[];
+}
+export interface SendChangesOptions extends Cancelling { scope?: SyncScope }
+
+export interface SyncContext {
+    readonly reason: "manual" | "scheduled";
+    readonly options: {
+        readonly scope: { contains(item: PendingRecordZoneChange | RecordID | ZoneID): boolean };
+        readonly prioritizedZoneIDs: ZoneID[];
+    };
+}
+
+/** Records to save and to delete, sent together with one request for each zone. */
+export interface RecordZoneChangeBatch {
+    recordsToSave?: RecordToSave[];
+    recordIDsToDelete?: RecordID[];
+    /** Whether the changes in each zone are made all or none. */
+    atomicByZone?: boolean;
+}
+
+type ZoneDeletionReason = "deleted" | "purged" | "encryptedDataReset";
+export type SyncEvent =
+    | { type: "stateUpdate"; stateSerialization: string }
+    | { type: "accountChange"; changeType: "signIn"; currentUser: string; previousUser?: undefined }
+    | { type: "accountChange"; changeType: "signOut"; currentUser?: undefined; previousUser: string }
+    | { type: "accountChange"; changeType: "switchAccounts"; currentUser: string; previousUser: string }
+    | { type: "fetchedDatabaseChanges"; modifications: { zoneID: ZoneID }[]; deletions: { zoneID: ZoneID; reason: ZoneDeletionReason }[] }
+    | { type: "fetchedRecordZoneChanges"; modifications: { record: RecordReceived & { zoneID: ZoneID } }[];
+        deletions: { recordID: { recordName: string; zoneID: ZoneID }; recordType?: string }[]; }
+    | { type: "sentDatabaseChanges"; savedZones: { zoneID: ZoneID }[]; failedZoneSaves: { zone: { zoneID: ZoneID }; error: CKError }[];
+        deletedZoneIDs: ZoneID[]; failedZoneDeletes: { zoneID: ZoneID; error: CKError }[]; }
+    | { type: "sentRecordZoneChanges"; savedRecords: (RecordReceived & { zoneID: ZoneID })[];
+        failedRecordSaves: { record: RecordToSave; error: CKError }[]; deletedRecordIDs: { recordName: string; zoneID: ZoneID }[];
+        failedRecordDeletes: { recordID: { recordName: string; zoneID: ZoneID }; error: CKError }[]; }
+    | { type: "willFetchChanges" | "didFetchChanges" | "willSendChanges" | "didSendChanges"; context: SyncContext }
+    | { type: "willFetchRecordZoneChanges"; zoneID: ZoneID }
+    | { type: "didFetchRecordZoneChanges"; zoneID: ZoneID; error?: CKError };
+
+/** The app's side of a sync engine. The engine goes on when a call's promise is fulfilled; one that rejects ends the fetch or send. */
+export interface SyncEngineDelegate {
+    handleEvent(event: SyncEvent, engine: SyncEngine): unknown;
+    /** The next records to send; null if there are none. */
+    nextRecordZoneChangeBatch(context: SyncContext, engine: SyncEngine):
+        RecordZoneChangeBatch | null | undefined | Promise<RecordZoneChangeBatch | null | undefined>;
+    /** Asked before each zone; without it the options of the fetch count. */
+    nextFetchChangesOptions?(context: SyncContext, engine: SyncEngine): FetchChangesOptions | SyncContext["options"] | Promise<FetchChangesOptions>;
+}
+
+/** A place for the states of engines, by their names, which all tabs of an origin share. */
+export interface SyncStore {
+    /** The state that was kept last, and the edits that came since, in their order. Numbers begin with 1 and only grow. */
+    load(name: string): Promise<{ state?: string; edits: { number: number; text: string }[] }>;
+    /** Keeps a state and forgets the edits up to a number, both or neither. */
+    keep(name: string, state: string, last: number): Promise<void>;
+    /** Adds an edit. */
+    add(name: string, text: string): Promise<void>;
+}
+
+export interface SyncEngineConfiguration {
+    /** A private or shared database. */
+    database: Database;
+    delegate: SyncEngineDelegate;
+    /** The state of the last stateUpdate that the app has kept. Left out at the first visit, and with a store. */
+    stateSerialization?: string | null;
+    /** Whether the engine fetches and sends by itself. */
+    automaticallySync?: boolean;
+    /** The ID of the user's database subscription, if there is none yet. */
+    subscriptionID?: string;
+    /** Keeps the state in place of the app. Of the tabs with the same store one engine runs. */
+    store?: SyncStore;
+    /** In place of `navigator.locks`. */
+    locks?: LockManager;
+}
+
+/** What is pending. In a tab whose engine waits for its turn: what this tab has added. */
+export interface SyncEngineState {
+    readonly pendingRecordZoneChanges: { type: "saveRecord" | "deleteRecord"; recordID: { recordName: string; zoneID: ZoneID } }[];
+    readonly pendingDatabaseChanges: { type: "saveZone" | "deleteZone"; zoneID: ZoneID }[];
+    /** Whether the engine asks for batches although nothing is pending. */
+    hasPendingUntrackedChanges: boolean;
+    readonly zoneIDsWithUnfetchedServerChanges: ZoneID[];
+    add(changes: PendingChanges): void;
+    remove(changes: PendingChanges): void;
+}
+
+/** `CKSyncEngine` for the web: keeps an app's local records and a database in step. */
+export class SyncEngine {
+    constructor(configuration: SyncEngineConfiguration);
+    readonly database: Database;
+    readonly state: SyncEngineState;
+    /** Fetches; fulfilled when the delegate has handled all events. Never awaited by the delegate. */
+    fetchChanges(options?: FetchChangesOptions): Promise<void>;
+    /** Sends; fulfilled when the delegate has handled all events. Never awaited by the delegate. */
+    sendChanges(options?: SendChangesOptions): Promise<void>;
+    cancelOperations(): void;
+    /** Ends the engine: another tab's may run then. */
+    stop(): Promise<void>;
+    /** A batch of the first pending changes, 200 at most. A record that the provider does not have is left out. */
+    static batch(
+        pendingChanges: PendingRecordZoneChange[],
+        recordProvider: (recordID: { recordName: string; zoneID: ZoneID }) => RecordToSave | null | undefined | Promise<RecordToSave | null | undefined>,
+    ): Promise<RecordZoneChangeBatch | null>;
+    /** A store of states in IndexedDB. */
+    static indexedDBStore(name?: string): SyncStore;
+}
+
 // Errors
 
 export type ServerErrorCode =
@@ -462,8 +587,8 @@ export type ServerErrorCode =
     | "INTERNAL_ERROR" | "NOT_FOUND" | "QUOTA_EXCEEDED" | "THROTTLED" | "TRY_AGAIN_LATER" | "UNIQUE_FIELD_ERROR"
     | "VALIDATING_REFERENCE_ERROR" | "ZONE_NOT_FOUND";
 export type LocalErrorCode =
-    | "AUTH_PERSIST_ERROR" | "CONFIGURATION_ERROR" | "INVALID_ARGUMENTS" | "NETWORK_ERROR" | "SERVICE_UNAVAILABLE" | "SHARE_UI_TIMEOUT"
-    | "SIGN_IN_FAILED" | "UNEXPECTED_SERVER_RESPONSE" | "UNKNOWN_ERROR";
+    | "AUTH_PERSIST_ERROR" | "CONFIGURATION_ERROR" | "INVALID_ARGUMENTS" | "NETWORK_ERROR" | "OPERATION_CANCELLED" | "PARTIAL_FAILURE"
+    | "SERVICE_UNAVAILABLE" | "SHARE_UI_TIMEOUT" | "SIGN_IN_FAILED" | "UNEXPECTED_SERVER_RESPONSE" | "UNKNOWN_ERROR";
 export type ErrorCode = ServerErrorCode | LocalErrorCode;
 
 export interface CKErrorFields {
@@ -483,6 +608,12 @@ export interface CKErrorFields {
     serverRecord?: RecordReceived;
     /** A line on what to do. */
     remedy?: string;
+    /** The code of the framework's `CKError.Code`, if the server has said one. */
+    nativeCode?: number;
+    /** The finer code that CloudKit's own logs show. */
+    internalCode?: number;
+    /** The errors of items: of PARTIAL_FAILURE. */
+    errors?: CKError[];
 }
 
 interface CKErrorConstructor extends Named<ErrorCode> {

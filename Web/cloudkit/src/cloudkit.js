@@ -7,6 +7,7 @@ import {
 } from "./constants.js";
 import { Container } from "./container.js";
 import { Database } from "./database.js";
+import { SyncEngine } from "./engine/engine.js";
 import { CKError, localError } from "./error.js";
 import { Notification, QueryNotification, RecordZoneNotification } from "./notifications.js";
 import {
@@ -103,7 +104,7 @@ export const CloudKit = {
         return first;
     },
     toRecordReference,
-    CKError, Container, Database, RecordsBatchBuilder,
+    CKError, Container, Database, RecordsBatchBuilder, SyncEngine,
     Response, RecordsResponse, QueryResponse, RecordZonesResponse, SubscriptionsResponse, UserIdentitiesResponse, RecordInfosResponse,
     DatabaseChangesResponse, RecordZoneChangesResponse, Notification, QueryNotification, RecordZoneNotification,
 };

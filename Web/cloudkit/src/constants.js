@@ -52,6 +52,7 @@ export const serverErrorCodes = /** @type {const} */ ([
 
 /** Codes of faults that this library finds by itself. */
 export const localErrorCodes = /** @type {const} */ ([
-    "AUTH_PERSIST_ERROR", "CONFIGURATION_ERROR", "INVALID_ARGUMENTS", "NETWORK_ERROR", "SERVICE_UNAVAILABLE", "SHARE_UI_TIMEOUT", "SIGN_IN_FAILED",
+    "AUTH_PERSIST_ERROR", "CONFIGURATION_ERROR", "INVALID_ARGUMENTS", "NETWORK_ERROR", "OPERATION_CANCELLED", "PARTIAL_FAILURE", "SERVICE_UNAVAILABLE",
+    "SHARE_UI_TIMEOUT", "SIGN_IN_FAILED",
     "UNEXPECTED_SERVER_RESPONSE", "UNKNOWN_ERROR",
 ]);

@@ -31,6 +31,7 @@ export class Container {
         this.sharedCloudDatabase = new Database(transport, "SHARED");
         this.#listening = new Listening(transport, this.apnsEnvironment);
         this.#webPush = new WebPush(transport, this.#listening, (options) => this.#caller(options));
+        this.#listening.add(() => { for (const heard of transport.listeners) heard(); });
         const { session } = transport;
         session.onForget = (notes) => {
             this.#listening.end(notes);

@@ -13,8 +13,15 @@ import { encodedQuery, encodedRecord, list, namedRecordOf, recordOf, subscriptio
 /** Asks for what the Web Services API leaves out: the record that stands against a save, and remedies. */
 const nacre = { details: true };
 
+/** @type {(database: Database) => import("./transport.js").Transport} the requests of a database's container */
+export let transportOf;
+
 export class Database {
     #transport;
+
+    static {
+        transportOf = (database) => database.#transport;
+    }
 
     /**
      * @param {import("./transport.js").Transport} transport

@@ -28,6 +28,9 @@ export class CKError extends Error {
         this.retryAfter = fields.retryAfter;
         this.serverRecord = fields.serverRecord;
         this.remedy = fields.remedy;
+        this.nativeCode = fields.nativeCode;
+        this.internalCode = fields.internalCode;
+        this.errors = fields.errors;
     }
 
     /** The members that have a value, as an object. */
@@ -48,7 +51,7 @@ for (const code of [...serverErrorCodes, ...localErrorCodes]) {
 
 /**
  * An error that this library finds by itself.
- * @param {typeof localErrorCodes[number]} code
+ * @param {import("../cloudkit").ErrorCode} code
  * @param {string} reason
  * @param {{ cause?: unknown, retryAfter?: number }} [more]
  */
@@ -69,7 +72,7 @@ export function serverError(answer, headers = {}) {
     const { nacre = {}, shortGUID } = answer;
     return new CKError({
         ...answer, ckErrorCode: answer.serverErrorCode, serverRecord: nacre.serverRecord && plainRecord(nacre.serverRecord),
-        remedy: nacre.remedy ?? headers.remedy ?? undefined, retryAfter: answer.retryAfter ?? headers.retryAfter,
+        nativeCode: nacre.code, internalCode: nacre.internalCode, remedy: nacre.remedy ?? headers.remedy ?? undefined, retryAfter: answer.retryAfter ?? headers.retryAfter,
         shortGUID: shortGUID?.value ?? shortGUID,
     });
 }

@@ -60,6 +60,8 @@ class Waiters {
     #waiting = [];
     /** @type {Error | undefined} an error for the next promise */
     #kept;
+    /** Called after those who wait are told. */
+    onResolve = () => {};
 
     /** @returns {Promise<T>} */
     next() {
@@ -73,6 +75,7 @@ class Waiters {
     resolve(value) {
         this.#kept = undefined;
         for (const { resolve } of this.#waiting.splice(0)) resolve(value);
+        this.onResolve();
     }
 
     /** @param {unknown} error */
@@ -98,6 +101,10 @@ export class Session {
     signIns = new Waiters();
     /** @type {Waiters<undefined>} */
     signOuts = new Waiters();
+    /** Counts the sessions of this tab: their beginnings and ends. */
+    epoch = 0;
+    /** @type {Set<() => void>} called when a user has signed in or out, here or in another tab */
+    observers = new Set();
     /** Called when the session has ended. */
     onEnd = () => {};
     /** Called before another session takes the place of one, and when another tab has ended it. */
@@ -118,6 +125,8 @@ export class Session {
         this.#id = authTokenStore ? containerIdentifier : `${containerIdentifier}.${environment}`;
         const storage = authTokenStore ? undefined : browserStorage(apiTokenAuth?.persist ?? false);
         this.#store = authTokenStore ?? (storage ? browserStore(storage) : memoryStore());
+        this.signIns.onResolve = () => this.#observe();
+        this.signOuts.onResolve = () => this.#observe();
         if (typeof globalThis.BroadcastChannel === "function" && globalThis.navigator?.locks) this.#storage = storage;
     }
 
@@ -172,6 +181,10 @@ export class Session {
         return this.#kept();
     }
 
+    #observe() {
+        for (const observer of [...this.observers]) observer();
+    }
+
     async #kept() {
         return /** @type {string | null} */ (await this.#store.getToken(this.#id)) || null;
     }
@@ -208,6 +221,7 @@ export class Session {
                 this.#forget();
                 this.onReplace();
             }
+            if (before !== token) this.epoch += 1;
             await this.#keep(token);
         });
     }
@@ -232,6 +246,7 @@ export class Session {
         return this.#change(async () => {
             const token = await this.#kept();
             if (token === null || (sent !== undefined && token !== sent)) return;
+            this.epoch += 1;
             await this.#store.putToken(this.#id, null);
             this.#forget();
             this.signOuts.resolve(undefined);

@@ -4,7 +4,7 @@ import { invalid, localError, serverError } from "./error.js";
 import { Session } from "./session.js";
 import { Signer } from "./signing.js";
 
-/** @typedef {{ signal?: AbortSignal }} Cancelling */
+/** @typedef {{ signal?: AbortSignal, epoch?: number }} Cancelling `epoch`: the session that the request is for */
 
 /** The parts of a configuration that are not about one container. */
 export class Services {
@@ -15,6 +15,7 @@ export class Services {
         this.logger = given.logger;
         this.now = given.now ?? Date.now;
         this.pause = given.pause ?? paused;
+        this.random = given.random ?? Math.random;
         this.logsToConsole = () => false;
         /** @type {typeof fetch} */
         this.fetch = (resource, options) => /** @type {any} */ (given.fetch ?? globalThis.fetch).call(globalThis, resource, options);
@@ -62,6 +63,8 @@ function paused(milliseconds, signal) {
 /** The requests of one container. */
 export class Transport {
     #signer;
+    /** @type {Set<() => void>} called with each notification that comes */
+    listeners = new Set();
 
     /**
      * @param {import("../cloudkit").ContainerConfig} config
@@ -121,8 +124,8 @@ export class Transport {
      * @param {object | undefined} body
      * @param {Cancelling} options
      */
-    async #askPath(path, body, { signal }) {
-        const { answer, token } = await this.#sendAsUser(path, body, { signal });
+    async #askPath(path, body, { signal, epoch }) {
+        const { answer, token } = await this.#sendAsUser(path, body, { signal, epoch });
         return this.#object(answer, signal, token);
     }
 
@@ -133,12 +136,15 @@ export class Transport {
      * @param {Cancelling} options
      * @param {Record<string, string>} [query]
      */
-    async #sendAsUser(path, body, { signal }, query) {
+    async #sendAsUser(path, body, { signal, epoch }, query) {
         const text = body === undefined ? undefined : JSON.stringify(body);
         // Text needs no preflight from another origin.
         /** @type {Record<string, string>} */
         const headers = text === undefined ? {} : { "Content-Type": "text/plain; charset=UTF-8" };
         const token = this.#signer ? null : await this.session.token();
+        if (epoch !== undefined && epoch !== this.session.epoch) {
+            throw localError("AUTHENTICATION_REQUIRED", "the session has ended, or another user's has begun");
+        }
         const answer = await this.send(`${path}${this.#query(token, query)}`, {
             method: text === undefined ? "GET" : "POST", body: text, signal,
             headers: { ...headers, ...await this.#signer?.headers(path, text ?? "") },
