@@ -372,21 +372,13 @@ struct SyncEngineErrorTests {
         }
     }
 
-    /// Returns a page of the zone with the error of one record.
-    private static func page(without name: String, _ code: CKError.Code) -> SyncTransport.Fault {
-        let record = "{\"recordName\":\"\(name)\",\"serverErrorCode\":\"INTERNAL_ERROR\",\"reason\":\"gone\",\"nacre\":{\"code\":\(code.rawValue)}}"
-        return .answer(
-            status: 200,
-            body: "{\"zones\":[{\"zoneID\":{\"zoneName\":\"Notes\"},\"records\":[\(record)],\"syncToken\":\"reached\",\"moreComing\":false}]}")
-    }
-
     @Test func `a record that cannot be had is passed over and said; one that may be had later is fetched again (32)`() async throws {
         try await with { a, b in
             await b.fetch()
             b.app.clearLog()
             a.write("one", "bread")
             await a.send()
-            b.transport.failNext("changes/zone", Self.page(without: "one", .networkFailure))
+            b.transport.failNext("changes/zone", SyncTransport.page(without: "one", .networkFailure))
             #expect(await b.fetch() == .networkFailure)
             #expect(b.app.events == ["willFetch", "zones +Notes", "willFetch Notes", "didFetch Notes networkFailure", "didFetch"])
             #expect(b.engine.state.zoneIDsWithUnfetchedServerChanges == [b.app.zoneID])
@@ -394,7 +386,7 @@ struct SyncEngineErrorTests {
             b.app.clearLog()
             a.write("two", "wine")
             await a.send()
-            b.transport.failNext("changes/zone", Self.page(without: "two", .internalError))
+            b.transport.failNext("changes/zone", SyncTransport.page(without: "two", .internalError))
             #expect(await b.fetch() == .partialFailure)
             #expect(b.app.events == ["willFetch", "zones +Notes", "willFetch Notes", "didFetch Notes partialFailure", "didFetch"])
             #expect(b.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)

@@ -84,6 +84,14 @@ final class SyncTransport: Transport {
         return .answer(status: 200, body: "{\"records\":[\(records.joined(separator: ","))]}")
     }
 
+    /// Returns a page of the zone `Notes` with the error of one record.
+    static func page(without name: String, _ code: CKError.Code) -> Fault {
+        let record = "{\"recordName\":\"\(name)\",\"serverErrorCode\":\"INTERNAL_ERROR\",\"reason\":\"gone\",\"nacre\":{\"code\":\(code.rawValue)}}"
+        return .answer(
+            status: 200,
+            body: "{\"zones\":[{\"zoneID\":{\"zoneName\":\"Notes\"},\"records\":[\(record)],\"syncToken\":\"reached\",\"moreComing\":false}]}")
+    }
+
     func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer {
         let path = request.url.path.split(separator: "/").suffix(2).joined(separator: "/")
         let fault = state.withLock { state in
