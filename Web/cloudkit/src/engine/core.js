@@ -2,8 +2,9 @@
 
 import { transportOf } from "../database.js";
 import { CKError, invalid, localError } from "../error.js";
+import { Account } from "./account.js";
 import { Scope } from "./batch.js";
-import { cancelled, code, codeOf, each, endsRun, isOfNetwork } from "./failures.js";
+import { cancelled, code, codeOf, each, endsRun } from "./failures.js";
 import { fetchChanges } from "./fetching.js";
 import { Requests } from "./requests.js";
 import { Run } from "./run.js";
@@ -11,9 +12,7 @@ import { endingOf, Schedule } from "./schedule.js";
 import { sendChanges } from "./sending.js";
 import { State, SyncState, zoneIDIn } from "./state.js";
 import { Tabs } from "./tabs.js";
-
-/** Seconds for which the server may hold a request open, and the pause before one that failed is sent again. */
-const waitSeconds = 30;
+import { waitForChanges } from "./waiting.js";
 
 /** @typedef {import("./schedule.js").Due} Due */
 /** @typedef {{ method: "fetchChanges" | "sendChanges", options: any }} Call */
@@ -44,12 +43,7 @@ export class Core {
     #isInsideDelegate = false;
     #toldRevision = 0;
     #isFlushQueued = false;
-    #mustCheckAccount = true;
-    #hasAskedForAccount = false;
-    /** @type {object | undefined} the change of the account that the delegate has not taken yet */
-    #untold;
-    /** @type {number | undefined} the session in which the account was checked */
-    #epoch;
+    #account;
     #schedule = new Schedule();
     #isScheduledQueued = false;
     /** @type {AbortController | undefined} */
@@ -74,6 +68,7 @@ export class Core {
         const { containerIdentifier, environment } = this.#transport.config;
         this.#home = { container: containerIdentifier, environment, scope: this.scope };
         this.state = new SyncState();
+        this.#account = new Account(this, this.#transport.session);
         this.appState = new State(this.scope, () => this.state, (edit) => this.#edit(edit));
         if (this.scope === "PUBLIC") {
             this.#fault = invalid("a sync engine is for private and shared databases, and not for the public one: give it privateCloudDatabase");
@@ -113,7 +108,8 @@ export class Core {
             if (state !== undefined) this.#read(state);
             this.#take(edits);
         } catch (error) {
-            this.#fault ??= error instanceof CKError ? error : localError("UNKNOWN_ERROR", "the state of the sync engine could not be read", { cause: error });
+            const unread = () => localError("UNKNOWN_ERROR", "the state of the sync engine could not be read", { cause: error });
+            this.#fault ??= error instanceof CKError ? error : unread();
             this.log(String(this.#fault));
         }
         if (this.#isStopped) return;
@@ -242,7 +238,7 @@ export class Core {
     async postState() {
         const { revision } = this.state;
         // A state without the user's data is not kept before the app has dropped that.
-        if (revision === this.#toldRevision || this.#untold) return;
+        if (revision === this.#toldRevision || this.#account.isUntold) return;
         const stateSerialization = this.state.serialized(this.#home);
         await this.#store?.keep(this.#name, stateSerialization, this.#lastEdit);
         await this.post({ type: "stateUpdate", stateSerialization });
@@ -315,7 +311,7 @@ export class Core {
         let error;
         try {
             run.check();
-            await this.#settleAccount(run);
+            await this.#settle(run);
             isSettled = true;
             await body();
         } catch (thrown) {
@@ -323,8 +319,8 @@ export class Core {
         }
         const isOfAccount = (/** @type {any} */ one) => [code.notAuthenticated, code.accountTemporarilyUnavailable].includes(codeOf(one));
         if (isSettled && error && each(error).some(isOfAccount)) {
-            this.#mustCheckAccount = true;
-            await this.#quietly(() => this.#settleAccount(run));
+            this.#account.mustCheck = true;
+            await this.#quietly(() => this.#settle(run));
         }
         await this.#quietly(() => this.postState());
         return error;
@@ -391,69 +387,17 @@ export class Core {
 
     /** Tells of an account that is not known yet before anything else. If that fails, it is not tried again here. */
     async #greet() {
-        if (this.state.user === undefined && !this.#hasAskedForAccount && !this.#fault) await this.#quietly(() => this.#settleAccount(new Run()));
+        if (this.state.user === undefined && !this.#account.hasAsked && !this.#fault) await this.#quietly(() => this.#settle(new Run()));
     }
 
-    /**
-     * Looks who the user is, if that is not certain, and tells the delegate if it is another one.
-     * @param {Run} run
-     */
-    async #settleAccount(run) {
+    /** @param {Run} run */
+    async #settle(run) {
         if (this.#fault) throw this.#fault;
-        const { session } = this.#transport;
-        if (this.#untold) await this.#tellOfAccount(this.#untold);
-        if (this.state.user === undefined || this.#mustCheckAccount || this.#epoch !== session.epoch) {
-            // A change that comes from here on is for the next look.
-            this.#mustCheckAccount = false;
-            this.#hasAskedForAccount = true;
-            this.#epoch = session.epoch;
-            run.epoch = this.#epoch;
-            try {
-                if (!await session.token()) throw localError("AUTHENTICATION_REQUIRED", "nobody is signed in");
-                await this.#signedIn(await this.requests.caller(run));
-            } catch (error) {
-                this.#mustCheckAccount = true;
-                const found = codeOf(error);
-                if (found === code.notAuthenticated && !await session.token()) await this.#signedOut();
-                // There is an account, and it cannot be used for now.
-                if (found === code.permissionFailure) throw localError("AUTHENTICATION_REQUIRED", String(/** @type {any} */ (error).reason), { cause: error });
-                throw error;
-            }
-        }
-        run.epoch = this.#epoch;
-    }
-
-    /** @param {string} user */
-    async #signedIn(user) {
-        const previous = this.state.user;
-        if (previous === user) return;
-        if (previous === undefined) {
-            this.state.user = user;
-            this.state.revision += 1;
-        } else {
-            this.state.reset(user);
-        }
-        const changeType = previous === undefined ? "signIn" : "switchAccounts";
-        await this.#tellOfAccount({ type: "accountChange", changeType, currentUser: user, previousUser: previous });
-    }
-
-    async #signedOut() {
-        const previousUser = this.state.user;
-        if (previousUser === undefined) return;
-        this.state.reset(undefined);
-        await this.#tellOfAccount({ type: "accountChange", changeType: "signOut", previousUser });
-    }
-
-    /** @param {object} event is told again if the delegate fails to take it */
-    async #tellOfAccount(event) {
-        this.#untold = event;
-        await this.post(event);
-        this.#untold = undefined;
-        await this.postState();
+        await this.#account.settle(run);
     }
 
     #accountMayHaveChanged() {
-        this.#mustCheckAccount = true;
+        this.#account.mustCheck = true;
         this.#schedule.retryNow();
         this.#want({ fetch: true, send: this.state.hasSomethingToSend });
     }
@@ -530,47 +474,14 @@ export class Core {
         this.#schedule.end(done, endingOf(error, isFruitless), { now: this.#now, spread: this.#transport.services.random(), byHand });
     }
 
-    // Changes of other devices
-
     /** Keeps one request open, which the server answers as soon as the database changes. */
-    #waitForChanges() {
+    async #waitForChanges() {
         const { databaseToken } = this.state;
         this.#waiter?.abort();
         if (databaseToken === undefined || this.#isStopped) return;
-        const waiter = new AbortController();
-        this.#waiter = waiter;
-        this.#hasReached(databaseToken, waiter.signal).then((hasReached) => {
-            if (!hasReached || waiter.signal.aborted) return;
-            this.#schedule.retryNetwork();
-            this.#want({ fetch: true });
-        });
-    }
-
-    /**
-     * Waits until there may be something to fetch: the server has told of a change, has refused the request, or answers
-     * again after a failure of the network.
-     * @param {string} token
-     * @param {AbortSignal} signal
-     */
-    async #hasReached(token, signal) {
-        const { services, session } = this.#transport;
-        let hasFailed = false;
-        while (!signal.aborted) {
-            const start = this.#now;
-            try {
-                const { moreComing, modifications, deletions } = await this.requests.databasePage({ signal, epoch: session.epoch }, token, { waitSeconds });
-                // A page may be empty and not the last: it passes over zones that were deleted and made again.
-                if (hasFailed || moreComing || modifications.length + deletions.length > 0) return true;
-                // A pause limits the requests to a server that answers without waiting.
-                if (this.#now - start < waitSeconds / 2) await services.pause(waitSeconds * 1000, signal);
-            } catch (error) {
-                if (signal.aborted) return false;
-                const seconds = Math.max(/** @type {any} */ (error).retryAfter ?? 0, waitSeconds) * (1 + 0.25 * services.random());
-                await services.pause(seconds * 1000, signal);
-                if (!isOfNetwork(error)) return true;
-                hasFailed = true;
-            }
-        }
-        return false;
+        this.#waiter = new AbortController();
+        if (!await waitForChanges(this.requests, this.#transport, databaseToken, this.#waiter.signal)) return;
+        this.#schedule.retryNetwork();
+        this.#want({ fetch: true });
     }
 }

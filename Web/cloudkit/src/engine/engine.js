@@ -72,7 +72,7 @@ export class SyncEngine {
      * @param {any} recordProvider the record as it is to be saved, or nothing
      */
     static async batch(pendingChanges, recordProvider) {
-        if (!Array.isArray(pendingChanges) || typeof recordProvider !== "function") throw invalid("a batch is made of pending changes and a function");
+        if (!Array.isArray(pendingChanges) || typeof recordProvider !== "function") throw invalid("a batch is of pending changes and a function");
         return batchOf(pendingChanges, recordProvider);
     }
 

@@ -11,7 +11,7 @@ const codes = /** @type {Record<string, number>} */ ({
 });
 
 export const code = Object.freeze({
-    networkFailure: 4, notAuthenticated: 9, permissionFailure: 10, operationCancelled: 20, changeTokenExpired: 21, zoneNotFound: 26,
+    notAuthenticated: 9, operationCancelled: 20, changeTokenExpired: 21, zoneNotFound: 26,
     limitExceeded: 27, userDeletedZone: 28, accountTemporarilyUnavailable: 36,
 });
 

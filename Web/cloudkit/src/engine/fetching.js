@@ -92,8 +92,8 @@ async function fetchZones(core, context, run) {
         if (!isLeft) return failures;
         const options = await core.nextFetchOptions(context);
         const waiting = [...state.unfetched].filter(([key, zoneID]) => !done.has(key) && options.scope.hasZone(zoneID));
-        const [key, zoneID] = options.prioritizedZoneIDs.map(zoneKey).flatMap((/** @type {string} */ first) => waiting.filter(([one]) => one === first))
-            .concat(waiting)[0] ?? [];
+        const first = options.prioritizedZoneIDs.map(zoneKey).find((/** @type {string} */ wanted) => waiting.some(([key]) => key === wanted));
+        const [key, zoneID] = waiting.find(([one]) => one === first) ?? waiting[0] ?? [];
         if (!zoneID) return failures;
         done.add(key);
         await core.post({ type: "willFetchRecordZoneChanges", zoneID });

@@ -1,6 +1,6 @@
 /** Requests of a sync engine: pages of the feeds, and batches of changes. */
 
-import { plainRecord, serverError } from "../error.js";
+import { CKError, plainRecord, serverError } from "../error.js";
 import { withFilesSent } from "../files.js";
 import { encodedRecord, uuid } from "../values.js";
 import { code, codeOf, unexpected } from "./failures.js";
@@ -18,6 +18,9 @@ const knownAgain = 10 * 60_000;
 
 /** @type {Record<string, string>} */
 const reasons = { DELETED: "deleted", PURGED: "purged", ENCRYPTED_DATA_RESET: "encryptedDataReset" };
+
+/** Codes with which the server refuses who asks, before it reads what is asked. */
+const refusals = ["ACCESS_DENIED", "AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED"];
 
 /** @param {any} item */
 const isError = (item) => item?.serverErrorCode !== undefined;
@@ -43,16 +46,33 @@ export class Requests {
      * @param {object} body
      * @param {object} [extension] more members of the object `nacre`
      */
-    #ask({ signal, epoch }, endpoint, body, extension) {
-        return this.#transport.ask(this.#scope, endpoint, { ...body, nacre: { details: true, ...extension } }, { signal, epoch });
+    #ask(run, endpoint, body, extension) {
+        return this.#asked(run, this.#scope, endpoint, { ...body, nacre: { details: true, ...extension } });
+    }
+
+    /**
+     * An error without a code of its own came before the body was read: it is about the account, and not about what is
+     * asked.
+     * @param {Run} run
+     * @param {string} scope
+     * @param {string} endpoint
+     * @param {object} [body]
+     */
+    async #asked({ signal, epoch }, scope, endpoint, body) {
+        try {
+            return await this.#transport.ask(scope, endpoint, body, { signal, epoch });
+        } catch (error) {
+            if (error instanceof CKError && refusals.includes(error.ckErrorCode)) error.nativeCode ??= code.notAuthenticated;
+            throw error;
+        }
     }
 
     /**
      * @param {Run} run
      * @returns {Promise<string>} the record name of the user
      */
-    async caller({ signal, epoch }) {
-        const answer = await this.#transport.ask("PUBLIC", "users/caller", undefined, { signal, epoch });
+    async caller(run) {
+        const answer = await this.#asked(run, "PUBLIC", "users/caller");
         const { userRecordName } = answer.users?.[0] ?? answer;
         if (typeof userRecordName !== "string") throw unexpected();
         return userRecordName;
@@ -231,7 +251,7 @@ export class Requests {
     async keepSubscription(run, subscriptionID) {
         const { subscriptions } = await this.#ask(run, "subscriptions/list", {});
         // A user has one subscription to all changes of a database: the server refuses another.
-        if (subscriptions?.some((/** @type {any} */ one) => one.subscriptionType === "database" && !one.recordType)) return;
+        if (subscriptions?.some((/** @type {any} */ one) => one.zoneWide && !one.zoneID && !one.recordType)) return;
         const subscription = { subscriptionID, subscriptionType: "database", notificationInfo: { shouldSendContentAvailable: true } };
         const answer = await this.#ask(run, "subscriptions/modify", { operations: [{ operationType: "create", subscription }] });
         const [error] = (answer.subscriptions ?? []).filter(isError);

@@ -215,7 +215,7 @@ export class SyncState {
     static read(text) {
         const { state, ...sealed } = parsed(text) ?? {};
         if (sealed.format !== format) throw invalid("this is no state of a sync engine of CloudKit JS: begin without one, as on the first visit");
-        if (sealed.version !== version) throw invalid("this state of a sync engine was written by a newer version of CloudKit JS: load the page anew");
+        if (sealed.version !== version) throw invalid("a newer version of CloudKit JS wrote this state of a sync engine: load the page anew");
         const kept = typeof state === "string" && sealed.checksum === checksum(state) ? parsed(state) : undefined;
         if (!kept) throw invalid("this state of a sync engine is damaged: begin without one, as on the first visit");
         const read = new SyncState();
@@ -294,7 +294,7 @@ export class State {
             }),
             zones: pendingDatabaseChanges.map((change) => {
                 if (!zoneTypes.includes(change?.type)) throw invalid("the type of a zone's change is 'saveZone' or 'deleteZone'");
-                return { type: change.type, zoneID: zoneIDIn(this.#scope, change.zoneID) };
+                return { type: change.type, zoneID: zoneIDIn(this.#scope, zoneIDOf(change.zoneID)) };
             }),
         };
     }

@@ -55,7 +55,8 @@ export function indexedDBStore(prefix) {
     };
     return {
         async load(name) {
-            const [state, numbers, texts] = await transaction(name, "readonly", (states, edits) => [states.get(0), edits.getAllKeys(), edits.getAll()]);
+            const [state, numbers, texts] = await transaction(name, "readonly", (states, edits) => (
+                [states.get(0), edits.getAllKeys(), edits.getAll()]));
             return { state: state.result, edits: numbers.result.map((number, index) => ({ number: Number(number), text: texts.result[index] })) };
         },
         async keep(name, state, last) {

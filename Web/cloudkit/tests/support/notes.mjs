@@ -31,27 +31,36 @@ const keyOf = ({ recordName, zoneID }) => `${zoneID.zoneName}/${recordName}`;
 
 const copied = (notes) => new Map([...notes].map(([key, note]) => [key, { ...note, words: new Set(note.words) }]));
 
-const names = (sign, ids) => ids.map((name) => ` ${sign}${name}`).join("");
+const zoneOf = ({ zoneID }) => zoneID.zoneName;
+const nameOfRecord = ({ recordID, record }) => (recordID ?? record).recordName;
+
+/** What was done, what was deleted, and what has failed, as a line tells it. */
+function items(done, deleted, failed = []) {
+    const names = (sign, all) => all.map((name) => ` ${sign}${name}`).join("");
+    return names("+", done) + names("-", deleted) + failed.map(([name, error]) => ` !${name} ${nameOf(error)}`).join("");
+}
 
 /** The line of an event. */
 function lineOf(event) {
-    const failed = (list, name) => list.map((one) => ` !${name(one)} ${nameOf(one.error)}`).join("");
     switch (event.type) {
         case "stateUpdate": return "state";
         case "accountChange": return event.changeType;
-        case "fetchedDatabaseChanges":
-            return `zones${names("+", event.modifications.map(({ zoneID }) => zoneID.zoneName))}${names("-", event.deletions.map(({ zoneID }) => zoneID.zoneName))}`;
-        case "willFetchRecordZoneChanges": return `willFetch ${event.zoneID.zoneName}`;
-        case "didFetchRecordZoneChanges": return `didFetch ${event.zoneID.zoneName}${event.error ? ` ${nameOf(event.error)}` : ""}`;
+        case "fetchedDatabaseChanges": return `zones${items(event.modifications.map(zoneOf), event.deletions.map(zoneOf))}`;
+        case "willFetchRecordZoneChanges": return `willFetch ${zoneOf(event)}`;
+        case "didFetchRecordZoneChanges": return `didFetch ${zoneOf(event)}${event.error ? ` ${nameOf(event.error)}` : ""}`;
         case "fetchedRecordZoneChanges":
-            return `fetched${names("+", event.modifications.map(({ record }) => record.recordName).sort())}${names("-", event.deletions.map(({ recordID }) => recordID.recordName).sort())}`;
+            return `fetched${items(event.modifications.map(nameOfRecord).sort(), event.deletions.map(nameOfRecord).sort())}`;
         case "sentDatabaseChanges":
-            return `sentZones${names("+", event.savedZones.map(({ zoneID }) => zoneID.zoneName))}${names("-", event.deletedZoneIDs.map(({ zoneName }) => zoneName))}`
-                + failed(event.failedZoneSaves, ({ zone }) => zone.zoneID.zoneName) + failed(event.failedZoneDeletes, ({ zoneID }) => `-${zoneID.zoneName}`);
+            return `sentZones${items(event.savedZones.map(zoneOf), event.deletedZoneIDs.map(({ zoneName }) => zoneName), [
+                ...event.failedZoneSaves.map(({ zone, error }) => [zoneOf(zone), error]),
+                ...event.failedZoneDeletes.map(({ zoneID, error }) => [`-${zoneID.zoneName}`, error]),
+            ])}`;
         case "sentRecordZoneChanges":
-            return `sent${names("+", event.savedRecords.map(({ recordName }) => recordName))}${names("-", event.deletedRecordIDs.map(({ recordName }) => recordName))}`
-                + failed(event.failedRecordSaves, ({ record }) => record.recordName) + failed(event.failedRecordDeletes, ({ recordID }) => `-${recordID.recordName}`);
-        default: return { willFetchChanges: "willFetch", didFetchChanges: "didFetch", willSendChanges: "willSend", didSendChanges: "didSend" }[event.type];
+            return `sent${items(event.savedRecords.map(({ recordName }) => recordName), event.deletedRecordIDs.map(({ recordName }) => recordName), [
+                ...event.failedRecordSaves.map((one) => [nameOfRecord(one), one.error]),
+                ...event.failedRecordDeletes.map((one) => [`-${nameOfRecord(one)}`, one.error]),
+            ])}`;
+        default: return event.type.replace("Changes", "");
     }
 }
 
@@ -144,8 +153,8 @@ export class NoteApp {
     }
 
     async ownBatch({ options: { scope } }, engine) {
-        const pending = engine.state.pendingRecordZoneChanges.filter((change) => !this.heedsScope || scope.contains(change)).slice(0, this.batchItems);
-        const batch = await SyncEngine.batch(pending, (recordID) => {
+        const pending = engine.state.pendingRecordZoneChanges.filter((change) => !this.heedsScope || scope.contains(change));
+        const batch = await SyncEngine.batch(pending.slice(0, this.batchItems), (recordID) => {
             const record = this.record(recordID);
             if (!record) engine.state.remove({ pendingRecordZoneChanges: [{ type: "saveRecord", recordID }] });
             return record;
@@ -193,7 +202,7 @@ export class NoteApp {
         if (changeType === "signOut") return;
         engine.state.add({ pendingDatabaseChanges: [{ type: "saveZone", zoneID: this.zoneID }] });
         const notes = [...this.notes.values()].sort((one, other) => (one.recordName < other.recordName ? -1 : 1));
-        engine.state.add({ pendingRecordZoneChanges: notes.map(({ recordName, zoneID }) => ({ type: "saveRecord", recordID: { recordName, zoneID } })) });
+        for (const note of notes) this.#add(engine, note);
     }
 
     #forget({ zoneName }) {

@@ -31,7 +31,7 @@ export class Network {
         const path = new URL(url).pathname.split("/").slice(-2).join("/");
         this.paths.push(path);
         const index = this.#faults.findIndex((one) => one.path === path);
-        const fault = index < 0 ? this.draw(path) : this.#faults.splice(index, 1)[0].fault;
+        const fault = index < 0 ? this.draw(path, options, url) : this.#faults.splice(index, 1)[0].fault;
         switch (fault?.kind) {
             case undefined: return fetch(url, options);
             case "notSent": throw new TypeError("not sent");
@@ -127,8 +127,7 @@ export class Device {
 
     /** A device of a user; the user is made if `email` is new. */
     static async signedIn(cloud, email = "ada@example.com", { app = new NoteApp(), automatically = false, clock = new Clock({ jumps: true }) } = {}) {
-        const device = new Device();
-        device.clock = clock;
+        const device = Object.assign(new Device(), { clock, email });
         device.container = cloud.container({ services: {
             fetch: device.network.fetch, now: () => clock.now * 1000, pause: clock.pause, random: () => 1,
         } });
