@@ -263,6 +263,8 @@ export class Core {
         }
         if (this.#isStopped) throw cancelled();
         const context = { reason: "manual", options: this.#options(given) };
+        // The other tab hears of this one's edits before it hears of the call.
+        if (this.#tabs && !this.#isRunning) await this.#writes;
         if (this.#tabs && !this.#isRunning) return this.#tabs.ask({ method, options: given }, signal);
         const run = new Run();
         const end = () => run.cancel();
