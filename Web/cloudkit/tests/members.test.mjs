@@ -34,6 +34,9 @@ const instances = {
     RecordZoneChangesResponse: new CloudKit.RecordZoneChangesResponse({ zones: [zone] }, [zone]),
     Notification: new CloudKit.Notification(payload), QueryNotification: new CloudKit.QueryNotification(payload),
     RecordZoneNotification: new CloudKit.RecordZoneNotification({ ck: { fet: {} } }),
+    SyncEngine: new CloudKit.SyncEngine({
+        database: container.privateCloudDatabase, delegate: { handleEvent() {}, nextRecordZoneChangeBatch: () => null }, automaticallySync: false,
+    }),
     RecordZoneChanges: new CloudKit.RecordZoneChangesResponse({ zones: [zone] }, [zone]).zones[0],
 };
 

@@ -58,13 +58,46 @@ export async function calls(database: Database): Promise<string> {
     return name ?? "";
 }
 
+/** An app with an engine: how its delegate is called, and what it answers. */
+export async function syncing(database: Database, text: (name: string) => string | undefined) {
+    const engine = new CloudKit.SyncEngine({
+        database, store: CloudKit.SyncEngine.indexedDBStore(),
+        delegate: {
+            handleEvent(event, { state }) {
+                switch (event.type) {
+                    case "fetchedRecordZoneChanges": return event.modifications.map(({ record }) => record.fields.text?.value);
+                    case "sentRecordZoneChanges":
+                        return event.failedRecordSaves.map(({ error }) => error.serverRecord?.recordChangeTag);
+                    case "accountChange":
+                        if (event.changeType === "signIn") state.add({ pendingDatabaseChanges: [{ type: "saveZone", zoneID: "Notes" }] });
+                        return event.currentUser;
+                    default: return undefined;
+                }
+            },
+            nextRecordZoneChangeBatch: ({ options: { scope } }, { state }) => CloudKit.SyncEngine.batch(
+                state.pendingRecordZoneChanges.filter((change) => scope.contains(change)),
+                ({ recordName, zoneID }) => ({ recordType: "Note", recordName, zoneID, fields: { text: text(recordName) } }),
+            ),
+        },
+    });
+    await engine.fetchChanges({ scope: { zoneIDs: "Notes" }, signal: new AbortController().signal });
+    // @ts-expect-error a change has a type of its own
+    engine.state.add({ pendingRecordZoneChanges: [{ type: "save", recordID: { recordName: "a" } }] });
+}
+
 /** Each member of the declarations is in the library, with arguments and results that fit. */
 type Public<T> = { [name in keyof T]: T[name] };
-type Instances = { Container: InstanceType<typeof source.Container>; Database: InstanceType<typeof source.Database> };
-type Declared = { Container: Public<import("../../cloudkit").Container>; Database: Public<Database> };
+type Instances = {
+    Container: InstanceType<typeof source.Container>; Database: InstanceType<typeof source.Database>; SyncEngine: InstanceType<typeof source.SyncEngine>;
+};
+type Declared = {
+    Container: Public<import("../../cloudkit").Container>; Database: Public<Database>; SyncEngine: Public<import("../../cloudkit").SyncEngine>;
+};
 export const container: keyof Declared["Container"] extends keyof Instances["Container"] ? true : never = true;
 export const containerBack: keyof Instances["Container"] extends keyof Declared["Container"] ? true : never = true;
 export const database: keyof Declared["Database"] extends keyof Instances["Database"] ? true : never = true;
 export const databaseBack: keyof Instances["Database"] extends keyof Declared["Database"] ? true : never = true;
+export const engine: keyof Declared["SyncEngine"] extends keyof Instances["SyncEngine"] ? true : never = true;
+export const engineBack: keyof Instances["SyncEngine"] extends keyof Declared["SyncEngine"] ? true : never = true;
 export const namespace: Exclude<keyof typeof CloudKit, "default"> extends keyof typeof source ? true : never = true;
 export const namespaceBack: Exclude<keyof typeof source, "Promise"> extends keyof typeof CloudKit ? true : never = true;
