@@ -1,4 +1,4 @@
-/** The engine's side of the notes: what the server has comes into the store, and what the store has goes to the server. */
+/** Notes and the engine: what the server has comes into the store, and what the store has goes to the server. */
 
 import * as notes from "./store.js";
 
@@ -7,7 +7,7 @@ const zoneID = "Notes";
 /** A pending change of a note. */
 export const pending = (name, type = "saveRecord") => ({ pendingRecordZoneChanges: [{ type, recordID: { recordName: name, zoneID } }] });
 
-/** What the server has to hear of all notes that it has not taken. A page that was closed at once has not told the engine. */
+/** Tells the engine of all notes that the server has not taken: a page that was closed at once has not done so. */
 export async function addUnsent(state) {
     for (const { name, isDirty, isDeleted } of await notes.all()) {
         if (isDirty) state.add(pending(name, isDeleted ? "deleteRecord" : "saveRecord"));
@@ -17,7 +17,8 @@ export async function addUnsent(state) {
 /** Takes the server's version of a note. What was written here since stays, and is sent. */
 const merge = ({ recordName, recordChangeTag: tag, fields }) => notes.change(recordName, (own) => {
     const text = fields.text?.value ?? "";
-    if (own?.isDeleted) return undefined;
+    // The engine tells of this browser's own changes, too.
+    if (own?.isDeleted || own?.tag === tag) return undefined;
     return own?.isDirty ? { ...own, tag, text: notes.merged(text, own.text) } : { tag, text, at: fields.at?.value ?? 0 };
 });
 

@@ -1,4 +1,4 @@
-/** Tests of docs/sync-engine.md: turns, state, sending and fetching, where the table has no words. The numbers are that page's. */
+/** Tests of docs/sync-engine.md, Turns to Fetching, where the table has no words. The numbers are that page's. */
 
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
@@ -133,8 +133,8 @@ test("an app that dies at any event of a send begins again, sends what is left, 
         assert.deepEqual(b.app.words, { one: ["bread"], two: ["wine"] }, `after ${points} events`);
         assert.deepEqual(a.app.words, b.app.words);
     }
-    // signIn, state, willSend, sentZones, state, sent, state, didSend: at two of these the server has the records, and the
-    // app has not kept that.
+    // signIn, state, willSend, sentZones, state, sent, state, didSend: at two of these the server has the records, and
+    // the app has not kept that.
     assert.deepEqual([points, repeated], [9, 2]);
 });
 

@@ -1,6 +1,6 @@
 /**
- * Devices that write, send, fetch, fail and die in an order that a seed draws; then they come to rest without faults, and
- * must agree. SEED draws a history again, and HISTORIES sets how many there are.
+ * Devices that write, send, fetch, fail and die in an order that a seed draws; then they come to rest without faults,
+ * and must agree. SEED draws a history again, and HISTORIES sets how many there are.
  */
 
 import assert from "node:assert/strict";

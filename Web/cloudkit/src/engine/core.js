@@ -1,4 +1,4 @@
-/** What runs in a sync engine: its fetches and sends, one at a time; its schedule; its account; the state that it tells. */
+/** The work of a sync engine: its fetches and sends, one at a time; its schedule; its account; the state that it tells. */
 
 import { transportOf } from "../database.js";
 import { CKError, invalid, localError } from "../error.js";

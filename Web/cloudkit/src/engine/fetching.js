@@ -1,4 +1,4 @@
-/** A fetch: the database's feed, then each zone that it names. A token is kept once the delegate has the changes before it. */
+/** Fetches: the database's feed, then each zone that it names. A token is kept once the delegate has what is before it. */
 
 import { code, codeOf, each, endsRun, leavesPending, partial, zoneIsAnother } from "./failures.js";
 import { zoneKey } from "./state.js";
@@ -139,8 +139,8 @@ async function fetchZone(core, zoneID, run) {
             if (!page.moreComing) return partial("some records could not be fetched", failures);
         }
     } catch (error) {
-        // The database's feed tells that the zone is gone. The token stays until then: if the zone is made again before,
-        // the feed tells of the new one, and the token alone shows that it is another one.
+        // The database's feed tells that the zone is gone. The token stays until then: if the zone is made again
+        // before, the feed tells of the new one, and the token alone shows that it is another one.
         if ([code.zoneNotFound, code.userDeletedZone].includes(codeOf(error))) state.noteFetched(zoneID);
         return error;
     }

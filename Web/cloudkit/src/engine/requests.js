@@ -9,7 +9,7 @@ import { defaultZoneName, zoneIDIn, zoneKey } from "./state.js";
 /** @typedef {{ signal: AbortSignal, epoch?: number }} Run what a request belongs to */
 /** @typedef {import("../../cloudkit").ZoneID} ZoneID */
 /** @typedef {{ recordID: import("./state.js").RecordID, record?: any }} Item */
-/** @typedef {{ item: Item, record?: any, error?: any }} Result of an item: a saved record, an error, or neither for a deletion */
+/** @typedef {{ item: Item, record?: any, error?: any }} Result of an item: a record, an error, or neither for a deletion */
 
 /** Items of a request. */
 const itemsMax = 200;
@@ -130,8 +130,8 @@ export class Requests {
     }
 
     /**
-     * The places where zones begin, from which on their feeds tell of deletions. A zone with an error has none: the error
-     * comes up in what is sent to it.
+     * The places where zones begin, from which on their feeds tell of deletions. A zone with an error has none: the
+     * error comes up in what is sent to it.
      * @param {Run} run
      * @param {ZoneID[]} zoneIDs
      * @returns {Promise<{ zoneID: ZoneID, token: string }[]>}
@@ -223,8 +223,8 @@ export class Requests {
     }
 
     /**
-     * Sends a batch under an operation ID. The same batch after one whose answer was lost goes under the same ID: if the
-     * server has it, it answers as it did then, and does nothing twice.
+     * Sends a batch under an operation ID. The same batch after one whose answer was lost goes under the same ID: if
+     * the server has it, it answers as it did then, and does nothing twice.
      * @param {Run} run
      * @param {object} body
      */

@@ -3,7 +3,8 @@
 import { code, codeOf, each, isOfNetwork, mayPass } from "./failures.js";
 
 /** @typedef {{ fetch?: boolean, send?: boolean }} Due */
-/** @typedef {{ kind: "success" | "fruitless" | "cancelled" } | { kind: "retry", after?: number, isNetwork: boolean }} Ending */
+/** @typedef {{ kind: "retry", after?: number, isNetwork: boolean }} Retry `after`: seconds that the server asks for */
+/** @typedef {{ kind: "success" | "fruitless" | "cancelled" } | Retry} Ending */
 
 /** Seconds of the first pause, and of the longest. */
 export const firstPause = 1;
@@ -113,7 +114,7 @@ export class Schedule {
     /**
      * @param {Due} done
      * @param {Ending} ending
-     * @param {{ now: number, spread: number, byHand?: boolean }} more `spread`: from 0 to 1, for pauses of each device's own
+     * @param {{ now: number, spread: number, byHand?: boolean }} more `spread`: from 0 to 1, for pauses of a device's own
      */
     end(done, ending, { now, spread, byHand = false }) {
         for (const work of this.#of(done)) work.end(ending, byHand, now, spread);

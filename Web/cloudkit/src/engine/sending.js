@@ -10,6 +10,15 @@ import { defaultZoneName, recordKey, zoneKey } from "./state.js";
 /** @typedef {import("./run.js").Run} Run */
 /** @typedef {import("./requests.js").Result} Result */
 
+/**
+ * @typedef {object} Told the end of a batch
+ * @property {Core["state"]["records"]} list
+ * @property {any[]} done
+ * @property {number} last the serial of the list at the start: what was added after it stays pending
+ * @property {Map<string, any>} errors by the keys of the items
+ * @property {Set<string>} later items of the next send
+ */
+
 /** Zones of a request. */
 const zonesMax = 200;
 
@@ -30,7 +39,7 @@ class Failures {
     /**
      * Notes that nothing is left of a batch.
      * @param {Batch} batch
-     * @returns {boolean} whether the delegate is asked for another one; one that gives the same records again ends the send
+     * @returns {boolean} whether the delegate is asked for another one: one with the same records again ends the send
      */
     leaveOut({ items }) {
         const before = this.#leftOut.size;
@@ -70,12 +79,11 @@ export async function sendChanges(core, context, run) {
 }
 
 /**
- * Takes what is done off a list, tells the delegate, and notes what failed. What the delegate could not take stays in the
- * list.
+ * Takes what is done off a list, tells the delegate, and notes what failed. What the delegate could not take stays in
+ * the list.
  * @param {Core} core
  * @param {object} event
- * @param {{ list: Core["state"]["records"], done: any[], last: number, errors: Map<string, any>, later: Set<string> }} batch
- *   `last`: changes that were added after it stay pending
+ * @param {Told} batch
  * @param {Failures} failures
  */
 async function tell(core, event, { list, done, last, errors, later }, failures) {

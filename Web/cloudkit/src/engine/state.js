@@ -4,6 +4,7 @@ import { invalid } from "../error.js";
 import { namedRecordOf, zoneIDOf } from "../values.js";
 
 /** @typedef {import("../../cloudkit").ZoneID} ZoneID */
+/** @typedef {{ zoneID: ZoneID }} InZone */
 /** @typedef {{ recordName: string, zoneID: ZoneID }} RecordID */
 
 export const defaultZoneName = "_defaultZone";
@@ -177,7 +178,7 @@ export class SyncState {
         this.revision += 1;
     }
 
-    /** @param {{ modifications: { zoneID: ZoneID }[], deletions: { zoneID: ZoneID }[], token: string }} page of the database's feed */
+    /** @param {{ modifications: InZone[], deletions: InZone[], token: string }} page of the database's feed */
     tookDatabase({ modifications, deletions, token }) {
         for (const { zoneID } of deletions) this.forgetZone(zoneID);
         for (const { zoneID } of modifications) this.noteUnfetched(zoneID);

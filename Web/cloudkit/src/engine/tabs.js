@@ -6,6 +6,8 @@ import { cancelled } from "./failures.js";
 
 /** @typedef {{ method: "fetchChanges" | "sendChanges", options: any }} Call */
 
+/** @typedef {{ call: Call, resolve: (value?: any) => void, reject: (error: unknown) => void }} Waiting */
+
 /**
  * @param {any} fields of an error that another tab has sent
  * @returns {CKError}
@@ -22,7 +24,7 @@ export class Tabs {
     #channel;
     #stopped = new AbortController();
     #release = () => {};
-    /** @type {Map<string, { call: Call, resolve: (value?: any) => void, reject: (error: unknown) => void }>} calls of this tab */
+    /** @type {Map<string, Waiting>} calls of this tab */
     #calls = new Map();
     /** Called when another tab has written edits. */
     onEdits = () => {};

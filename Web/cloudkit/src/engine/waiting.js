@@ -6,8 +6,8 @@ import { isOfNetwork } from "./failures.js";
 const waitSeconds = 30;
 
 /**
- * Waits until there may be something to fetch: the server has told of a change, has refused the request, or answers again
- * after a failure of the network.
+ * Waits until there may be something to fetch: the server has told of a change, has refused the request, or answers
+ * again after a failure of the network.
  * @param {import("./requests.js").Requests} requests
  * @param {import("../transport.js").Transport} transport
  * @param {string} token of the database's feed

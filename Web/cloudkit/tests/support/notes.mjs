@@ -1,6 +1,6 @@
 /**
- * The app of the tests of SyncEngine, and its disk: notes are sets of words, merged by their union; a deletion wins over
- * everything. It is the app of the framework's tests (NoteApp.swift), line by line.
+ * The app of the tests of SyncEngine, and its disk: notes are sets of words, merged by their union; a deletion wins
+ * over everything. It is the app of the framework's tests (NoteApp.swift), line by line.
  *
  * It keeps its notes and the engine's state together, at each stateUpdate, and its notes once the engine has handled a
  * user's change. What is not kept by then is lost when the app dies.
@@ -17,7 +17,7 @@ export const codeNames = {
     31: "referenceViolation", 32: "managedAccountRestricted", 34: "serverResponseLost", 36: "accountTemporarilyUnavailable",
 };
 
-/** The names of errors that the library finds itself. The web does not tell a request that was not sent from a lost answer. */
+/** Names of errors that the library finds. The web does not tell a request that was not sent from a lost answer. */
 const localNames = {
     NETWORK_ERROR: "networkUnavailable", PARTIAL_FAILURE: "partialFailure", OPERATION_CANCELLED: "operationCancelled",
     INVALID_ARGUMENTS: "invalidArguments", AUTHENTICATION_REQUIRED: "notAuthenticated", ACCESS_DENIED: "permissionFailure",

@@ -125,13 +125,13 @@ export class Clock {
 export class Device {
     network = new Network();
 
-    /** A device of a user; the user is made if `email` is new. */
-    static async signedIn(cloud, email = "ada@example.com", { app = new NoteApp(), automatically = false, clock = new Clock({ jumps: true }) } = {}) {
+    /** A device of a user, with a sign-in of its own or a token. */
+    static async signedIn(cloud, email, { token, app = new NoteApp(), automatically = false, clock = new Clock({ jumps: true }) } = {}) {
         const device = Object.assign(new Device(), { clock, email });
         device.container = cloud.container({ services: {
             fetch: device.network.fetch, now: () => clock.now * 1000, pause: clock.pause, random: () => 1,
         } });
-        await device.container.signIn(await cloud.webAuthToken(email));
+        await device.container.signIn(token ?? await cloud.webAuthToken(email));
         device.network.paths.length = 0;
         device.start(app, automatically);
         return device;
@@ -190,13 +190,15 @@ export class Device {
 
 const outcome = (promise) => promise.then(() => "ok", nameOf);
 
-/** Two devices of a user who is new. */
 let users = 0;
+
+/** Two devices of a user who is new. They share a sign-in: passwords take long. */
 export async function pair(cloud) {
     users += 1;
     const email = `user-${users}@example.com`;
     await cloud.makeUser(email);
-    return { email, a: await Device.signedIn(cloud, email), b: await Device.signedIn(cloud, email) };
+    const token = await cloud.webAuthToken(email);
+    return { email, a: await Device.signedIn(cloud, email, { token }), b: await Device.signedIn(cloud, email, { token }) };
 }
 
 export { CloudKit };
