@@ -569,7 +569,7 @@ export class SyncEngine {
     /** Sends; fulfilled when the delegate has handled all events. Never awaited by the delegate. */
     sendChanges(options?: SendChangesOptions): Promise<void>;
     cancelOperations(): void;
-    /** Ends the engine: another tab's may run then. */
+    /** Ends the engine: another tab's may run then. Never awaited by the delegate. */
     stop(): Promise<void>;
     /** A batch of the first pending changes, 200 at most. A record that the provider does not have is left out. */
     static batch(
