@@ -11,7 +11,7 @@ import { faults, pair } from "./support/sync.mjs";
 
 const steps = 60;
 const first = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 32));
-const count = Number(process.env.HISTORIES ?? (process.env.SEED ? 1 : 3));
+const count = Number(process.env.HISTORIES ?? (process.env.SEED ? 1 : 5));
 
 let cloud;
 before(async () => { cloud = await startCloud(); });
