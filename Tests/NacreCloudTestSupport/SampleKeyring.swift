@@ -144,6 +144,10 @@ package struct SampleScope: Sendable {
             user: keys.account.user, fingerprint: keys.log.fingerprint, head: keys.log.head, permission: .readWrite, role: .owner)
     }
 
+    package static func participant(_ keys: SampleKeyring, _ permission: ScopeManifest.Permission) -> ScopeManifest.Participant {
+        .init(user: keys.account.user, fingerprint: keys.log.fingerprint, head: keys.log.head, permission: permission, role: .privateUser)
+    }
+
     private static func signed(_ parts: ScopeManifest.Parts, by device: KeyringDevice, _ keys: SampleKeyring) throws -> ScopeManifest {
         try ScopeManifest(parts: parts, signer: keys.log.fingerprint, device: device.id, sign: device.sign)
     }
@@ -159,20 +163,24 @@ package struct SampleScope: Sendable {
     }
 
     /// Takes the next manifest.
-    /// - Parameter isRotated: whether it has a new version of the key.
-    package mutating func goOn(isRotated: Bool) throws {
+    /// - Parameters:
+    ///   - isRotated: whether it has a new version of the key.
+    ///   - others: the participants beside the owner, in the order of their names after the owner's.
+    package mutating func goOn(isRotated: Bool, with others: [ScopeManifest.Participant] = []) throws {
         newest = try next { parts in
+            parts.participants += others
             guard isRotated else { return }
             parts.version += 1
             parts.keyProofs.append(Self.proof(parts.version))
         }
     }
 
-    package func wrap(generation: UInt32? = nil, by sender: KeyringDevice? = nil) throws -> KeyWrap {
-        let sender = sender ?? keys.first
+    /// - Parameter other: the recipient; nil: the owner.
+    package func wrap(for other: SampleKeyring? = nil, generation: UInt32? = nil, by sender: KeyringDevice? = nil) throws -> KeyWrap {
+        let (sender, log) = (sender ?? keys.first, (other ?? keys).log)
         guard let id = newest.parts.keyID,
             let wrap = try KeyWrap(
-                subject: .scopeKey(id), recipient: keys.log.fingerprint, generation: generation ?? keys.log.generation, sender: sender.id,
+                subject: .scopeKey(id), recipient: log.fingerprint, generation: generation ?? log.generation, sender: sender.id,
                 sealed: [UInt8](repeating: 7, count: KeyWrap.sealedLength), sign: sender.sign)
         else { throw FormFault.invalid("sample") }
         return wrap

@@ -59,6 +59,7 @@ extension Conversation {
     ) async throws(CKError) {
         let opened = await opened(items.map { record($0).map { ShownRecord(record: $0.record, id: $0.id) } }, asked: asked, since: moment)
         if let fault = opened.fault { throw fault }
+        for case let found? in items.map(record) where found.record.sharing != nil { await meetShare(found.record, found.id) }
         var arrivals: [Int: Arrivals] = [:]
         var jobs: [Job] = []
         for (index, item) in items.enumerated() {

@@ -99,11 +99,17 @@
             let bound = manifest.parts.boundParent(of: place.name, parent)
             let isWhole: Void? = try? key.check(form, of: place, values: values, files: files, parent: bound, asked: asked)
             if isWhole == nil { throw .changed }
-            do {
-                try chain.check(form, of: place, kept: kept, writers: log)
-            } catch {
-                throw error is RecordManifest.Rollback ? .rolledBack : .otherKey
+            // A device that an account had before and after a reset is in both of its logs.
+            let logs = accounts.values.flatMap(\.self).filter { $0.devices[form.parts.writer] != nil }
+            var fault = SecretFault.otherKey
+            for log in logs {
+                do {
+                    return try chain.check(form, of: place, kept: kept, writers: log)
+                } catch {
+                    fault = error is RecordManifest.Rollback ? .rolledBack : .otherKey
+                }
             }
+            throw fault
         }
 
         // MARK: Sealing
@@ -143,7 +149,7 @@
             guard let stamp = RecordManifest.nextStamp(now: now, after: base?.parts.stamp),
                 let form = try? { () throws -> RecordManifest? in
                     let admission = try device.admission(
-                        of: place, to: newest.id.scope, number: number, stamp: stamp, after: base, isOwner: true)
+                        of: place, to: newest.id.scope, number: number, stamp: stamp, after: base, isOwner: isOwn)
                     let parts = RecordManifest.Parts(
                         keyID: newest.id, number: number, stamp: stamp, writer: device.id, parent: bound,
                         fields: left + sealed.map { RecordManifest.Field(name: $0.key, hash: $0.value.hash) },

@@ -49,9 +49,26 @@ extension CKError {
         CKError(.zoneBusy, text: "Other devices are changing the keys", retryAfter: 1)
     }
 
-    /// The database or zone has no keys of the user's own.
+    /// The database or zone has no keys.
     static var noKeysHere: CKError {
-        .malformed("Encrypted values are supported only in the user's own zones of the private database by this version")
+        .malformed("Encrypted values are supported only in the user's own zones, and in zones that are shared as a whole, by this version")
+    }
+
+    /// The zone is another user's, and has no keys yet.
+    static var noKeysOfZone: CKError {
+        .malformed("The zone's owner has made no keys for encrypted values of its participants")
+    }
+
+    /// The zone is another user's, whose devices have not signed this user as a participant, or not yet.
+    static var noKeysOfShare: CKError {
+        CKError(
+            .accountTemporarilyUnavailable, text: "The zone's owner has not given this user the keys of its encrypted values yet",
+            details: [.remedy: "A device of the owner does that when it next saves or fetches the share, or saves an encrypted value"])
+    }
+
+    /// The signed list of participants does not let the user write.
+    static var signedForReading: CKError {
+        CKError(.permissionFailure, text: "The zone's owner has not signed that this user may write encrypted values")
     }
 
     static var noRandomness: CKError {

@@ -41,6 +41,10 @@
 
         static let scopesMax = 10_000
         static let scopesBeforeMax = 20
+        static let accountsMax = 5_000
+        static let zonesWithWishesMax = 1_000
+        /// The most wishes of a zone: two for each participant that a share may have.
+        static let wishesMax = 200
 
         package var device: DeviceKeys?
         /// The secret of the recovery key, from when this device made it until its user has seen it.
@@ -50,6 +54,12 @@
         package var scopes: [String: SeenScope] = [:]
         /// The tree of logs; nil: this device has seen none.
         package var tree: SeenTree?
+        /// The scopes of zones that others share with the user: by the owner's record name, a space and the zone's name.
+        package var sharedScopes: [String: SeenScope] = [:]
+        /// The newest statements that were seen of other users' accounts, by the names of their records.
+        package var accounts: [String: Pin] = [:]
+        /// The wishes for shares of the user's own zones that no manifest has yet, by the names of the zones.
+        package var wishes: [String: [ShareWish]] = [:]
 
         package init() {}
     }
@@ -109,6 +119,9 @@
         var account: Pin?
         var scopes: [String: Scope]?
         var tree: Tree?
+        var sharedScopes: [String: Scope]?
+        var accounts: [String: Pin]?
+        var wishes: [String: [ShareWish]]?
     }
 
     extension KeptKeys {
@@ -126,6 +139,9 @@
                 own = try file.account.map(Pin.init)
                 scopes = try (file.scopes ?? [:]).mapValues(SeenScope.init)
                 tree = try file.tree.map(SeenTree.init)
+                sharedScopes = try (file.sharedScopes ?? [:]).mapValues(SeenScope.init)
+                accounts = try (file.accounts ?? [:]).mapValues(Pin.init)
+                wishes = file.wishes ?? [:]
             } catch {
                 throw .keysUnreadable(at: path)
             }
@@ -136,8 +152,10 @@
                 version: 1, server: account.server, container: account.name.container, environment: account.name.environment,
                 user: account.name.user, signing: device.map { Hex.encode($0.kept.signing.exposed) },
                 agreement: device.map { Hex.encode($0.kept.agreement.exposed) }, recovery: recovery.map { Hex.encode($0.exposed) },
-                account: own.map(KeyFile.Pin.init),
-                scopes: scopes.isEmpty ? nil : scopes.mapValues(KeyFile.Scope.init), tree: tree.map(KeyFile.Tree.init))
+                account: own.map(KeyFile.Pin.init), scopes: scopes.isEmpty ? nil : scopes.mapValues(KeyFile.Scope.init),
+                sharedScopes: sharedScopes.isEmpty ? nil : sharedScopes.mapValues(KeyFile.Scope.init),
+                accounts: accounts.isEmpty ? nil : accounts.mapValues(KeyFile.Pin.init), wishes: wishes.isEmpty ? nil : wishes,
+                tree: tree.map(KeyFile.Tree.init))
         }
     }
 

@@ -15,7 +15,9 @@
 
         private var account: KeyAccount?
         private var own: OwnKeys?
-        private var zones: [String: ZoneKeys] = [:]
+        private var zones: [Place: ZoneKeys] = [:]
+        /// The user's own zones in which somebody is to take part whose account had no keys.
+        private var waiting: Set<Place> = []
         /// Whether the account was met without keys for this device.
         private var hadNone = false
         /// The time at which the account was asked for, in the seconds of `Timekeeper.now`.
@@ -26,7 +28,7 @@
         static let accountSeconds = 60.0
 
         func own(of account: KeyAccount) -> OwnKeys? { self.account == account ? own : nil }
-        func zone(_ name: String, of account: KeyAccount) -> ZoneKeys? { self.account == account ? zones[name] : nil }
+        func zone(_ place: Place, of account: KeyAccount) -> ZoneKeys? { self.account == account ? zones[place] : nil }
 
         /// Returns whether the account's keys are known since so long that it is asked for again before a save.
         func mustAskAgain(about account: KeyAccount, at now: Double) -> Bool {
@@ -61,19 +63,30 @@
             if self.account != account { self = OpenedKeys() }
             self.account = account
             if zones.count >= Self.zonesMax, let other = zones.keys.first { zones[other] = nil }
-            zones[keys.place.zone] = keys
+            zones[keys.place] = keys
         }
 
-        /// Forgets a zone's keys, and the account's, which may have changed too.
+        /// Notes whether somebody waits for keys of a zone.
+        mutating func note(_ place: Place, isWaitedFor: Bool) {
+            if isWaitedFor { waiting.insert(place) } else { waiting.remove(place) }
+        }
+
+        /// Forgets the keys of zones of that name, and the account's, which may have changed too.
         mutating func forget(_ zone: String) {
-            zones[zone] = nil
+            zones = zones.filter { $0.key.zone != zone }
             own = nil
+        }
+
+        /// Forgets the keys of the user's own zones in which others take part or are to: their accounts may have
+        /// changed.
+        mutating func forgetShared() {
+            zones = zones.filter { place, keys in !keys.isOwn || !keys.manifest.parts.isShared && !waiting.contains(place) }
         }
     }
 
     extension Conversation {
-        /// Returns the keys of a zone for opening values; nil if the zone has none, or is not the user's own. Costs no
-        /// request if this process has opened them, otherwise one or two.
+        /// Returns the keys of a zone for opening values; nil if the zone has none, or is in the public database. Costs
+        /// no request if this process has opened them, otherwise one or two, and one for each other user who took part.
         ///
         /// - Throws: `accountTemporarilyUnavailable`, with its remedy, if this device has no keys for the zone.
         func zoneKeys(of zone: CKRecordZone.ID) async throws(CKError) -> ZoneKeys? {
@@ -82,9 +95,11 @@
         }
 
         /// Returns the keys of a zone for sealing values. Makes what is missing: this device's keys and the account's
-        /// log on the account's first device, the zone's first key, and its next one after a device was removed.
+        /// log on the account's first device, the zone's first key, and its next one after a device was removed. In
+        /// another user's zone it makes the first two alone.
         ///
-        /// - Throws: `accountTemporarilyUnavailable`, with its remedy, if the account has keys and this device none.
+        /// - Throws: `accountTemporarilyUnavailable`, with its remedy, if the account has keys and this device none, and
+        ///   in another user's zone until the owner has given this user its keys.
         func zoneKeysForSaving(in zone: CKRecordZone.ID) async throws(CKError) -> ZoneKeys {
             guard let (exchange, place) = try await keyExchange(for: zone) else { throw .noKeysHere }
             return try await exchange.zoneKeysForSaving(at: place)
@@ -93,20 +108,25 @@
         /// Returns the keys of a zone for sealing files, and makes what is missing as `zoneKeysForSaving` does.
         ///
         /// - Parameter makingKeys: whether an account without keys gets them.
-        /// - Returns: nil for an account without keys, and for a zone that is not the user's own.
+        /// - Returns: nil for an account without keys, and for another user's zone without them.
         func zoneKeysForFiles(in zone: CKRecordZone.ID, makingKeys: Bool) async throws(CKError) -> ZoneKeys? {
             guard let (exchange, place) = try await keyExchange(for: zone) else { return nil }
             if !makingKeys, try await exchange.isAccountEmpty() { return nil }
+            if place.owner != exchange.account.name, try await exchange.zoneKeys(at: place) == nil { return nil }
             return try await exchange.zoneKeysForSaving(at: place)
         }
 
-        /// Returns nil for a zone that is not the user's own in the private database.
-        private func keyExchange(for zone: CKRecordZone.ID) async throws(CKError) -> (KeyExchange, Place)? {
+        /// Returns nil for a zone that is neither the user's own in the private database, nor another user's in the
+        /// shared one.
+        func keyExchange(for zone: CKRecordZone.ID) async throws(CKError) -> (KeyExchange, Place)? {
             let wire = zone.wire
-            guard scope == .private, let exchange = try await keyExchange(), [nil, exchange.account.name.user].contains(wire.ownerRecordName) else {
-                return nil
-            }
-            guard let place = Place(owner: exchange.account.name, zone: wire.zoneName) else { throw .noKeysHere }
+            guard scope != .public, let exchange = try await keyExchange() else { return nil }
+            let own = exchange.account.name
+            let owner = wire.ownerRecordName ?? own.user
+            guard (scope == .private) == (owner == own.user) else { return nil }
+            guard let name = AccountName(container: own.container, environment: own.environment, user: owner),
+                let place = Place(owner: name, zone: wire.zoneName)
+            else { throw .noKeysHere }
             return (exchange, place)
         }
 
@@ -126,11 +146,15 @@
         /// The most statements, and the most manifests of a scope, that are taken from a server.
         static let statementsMax = 10_000
         static let manifestsMax = 1_000
+        /// The most users whom the manifests of a scope may name, each of whose logs is asked for.
+        static let usersMax = 1_000
         /// Times that a request is made anew because other devices were quicker.
         static let triesMax = 4
 
         let account: KeyAccount
         private let conversation: Conversation
+        /// For the zones of others.
+        private let shared: Conversation
         var line: ServerLine { conversation.line }
 
         /// - Parameter conversation: its journal is left out. An answer about keys must be new, and holds for no later
@@ -138,12 +162,13 @@
         init(asking conversation: Conversation, of account: KeyAccount) {
             self.account = account
             self.conversation = Conversation(line: conversation.line, scope: .private, patience: conversation.patience, group: conversation.group)
+            shared = Conversation(line: conversation.line, scope: .shared, patience: conversation.patience, group: conversation.group)
         }
 
         func zoneKeys(at place: Place) async throws(CKError) -> ZoneKeys? {
-            if let known = line.openedKeys.withLock({ $0.zone(place.zone, of: account) }) { return known }
-            guard let shown = try await scope(of: place.zone) else {
-                try await checkHasNoKeys(place.zone)
+            if let known = line.openedKeys.withLock({ $0.zone(place, of: account) }) { return known }
+            guard let shown = try await scope(of: place) else {
+                if place.owner == account.name { try await checkHasNoKeys(place.zone) }
                 return nil
             }
             return try await open(shown, at: place).keys
@@ -166,39 +191,57 @@
         func zoneKeysForSaving(at place: Place) async throws(CKError) -> ZoneKeys {
             let now = line.timekeeper.now()
             // Another device may have removed one since, and that one has the zone's key.
-            if line.openedKeys.withLock({ $0.mustAskAgain(about: account, at: now) }) { _ = try await accountState() }
-            let known = line.openedKeys.withLock { opened in
-                opened.own(of: account).flatMap { own in opened.zone(place.zone, of: account).map { (own, $0) } }
+            if line.openedKeys.withLock({ $0.mustAskAgain(about: account, at: now) }) {
+                _ = try await accountState()
+                line.openedKeys.withLock { $0.forgetShared() }
             }
-            if let (own, keys) = known, !own.mustRenew(keys) { return keys }
-            let random = line.timekeeper.keyRandom
+            guard place.owner == account.name else {
+                guard let keys = try await zoneKeys(at: place) else { throw .noKeysOfZone }
+                guard keys.mayWrite else { throw .signedForReading }
+                return keys
+            }
+            if let (own, keys) = opened(place), !own.mustRenew(keys) { return keys }
             for _ in 0..<Self.triesMax {
-                let request: KeysScopesModifyRequest
-                if let shown = try await scope(of: place.zone) {
-                    let (keys, own) = try await open(shown, at: place)
-                    guard own.mustRenew(keys) else { return keys }
-                    request = try own.nextKey(after: keys, stamp: line.timekeeper.stamp, using: random)
-                } else {
-                    request = try await ownKeysForSaving().firstKey(at: place, stamp: line.timekeeper.stamp, using: random)
-                }
-                let isDone = try await unlessConflict { () throws(CKError) in
-                    let _: KeysScopesModifyResponse = try await conversation.ask("keys/scopes/modify", request, .change)
-                }
-                // Another device may have been quicker with a statement of the account.
-                if !isDone { line.openedKeys.withLock { $0.forget(place.zone) } }
+                if let keys = try await settled(at: place) { return keys }
+                let first = try await ownKeysForSaving().firstKey(at: place, stamp: line.timekeeper.stamp, using: line.timekeeper.keyRandom)
+                try await send(first, at: place)
             }
             throw .keysAreBusy
         }
 
-        /// Verifies and opens a scope. Asks for the account if it does not open with what this process knows of it.
+        /// The account's and the zone's keys, if this process has both.
+        private func opened(_ place: Place) -> (own: OwnKeys, keys: ZoneKeys)? {
+            line.openedKeys.withLock { opened in
+                opened.own(of: account).flatMap { own in opened.zone(place, of: account).map { (own, $0) } }
+            }
+        }
+
+        /// Adds a manifest to a scope, unless another device or process is quicker.
+        private func send(_ request: KeysScopesModifyRequest, at place: Place) async throws(CKError) {
+            let isDone = try await unlessConflict { () throws(CKError) in
+                let _: KeysScopesModifyResponse = try await conversation.ask("keys/scopes/modify", request, .change)
+            }
+            // Another device may have been quicker with a statement of the account.
+            if !isDone { line.openedKeys.withLock { $0.forget(place.zone) } }
+        }
+
+        /// Verifies and opens a scope. Asks for the account if it does not open with what this process knows of it. A
+        /// user who is to have the keys of another user's zone gets an account at the first use.
         private func open(_ shown: ShownScope, at place: Place) async throws(CKError) -> (keys: ZoneKeys, own: OwnKeys) {
+            var shown = shown
+            let users = try shown.users()
+            guard users.count <= Self.usersMax else { throw .unexpectedAnswer }
+            for user in users.sorted() where user != account.name.user { shown.accounts[user] = try await logs(of: user) }
             if let own = line.openedKeys.withLock({ $0.own(of: account) }), let keys = try? await open(shown, at: place, with: own) {
                 return (keys, own)
             }
             switch try await accountState() {
             case .open(let own): return (try await open(shown, at: place, with: own), own)
             case .closed(_, let wasRemoved): throw .deviceHasNoKeys(wasRemoved: wasRemoved)
-            case .empty, .ended: throw .keysRefused("The server shows keys of a zone without a log of the account's keys")
+            case .empty, .ended:
+                guard place.owner != account.name else { throw .keysRefused("The server shows keys of a zone without a log of the account's keys") }
+                _ = try await ownKeysForSaving()
+                throw .noKeysOfShare
             }
         }
 
@@ -206,6 +249,128 @@
             let keys = try await line.keyStore.update(account) { kept throws(CKError) in try kept.take(shown, at: place, of: own) }
             line.openedKeys.withLock { $0.keep(keys, of: account) }
             return keys
+        }
+
+        // MARK: Participants
+
+        /// Keeps what this device's app wishes for the share of a zone.
+        /// - Throws: an error with both fingerprints if the server shows another account of a user than before.
+        func wish(_ wishes: [ShareWish], inZone zone: String) async throws(CKError) {
+            if try await line.keyStore.keys(of: account).device != nil {
+                for wish in wishes where wish.signedPermission != .none {
+                    if let user = wish.user { _ = try await logs(of: user) }
+                }
+            }
+            try await line.keyStore.update(account) { kept throws(CKError) in kept.wish(wishes, inZone: zone) }
+            line.openedKeys.withLock { $0.forget(zone) }
+        }
+
+        /// Makes another key of a zone of the user's own if a device has sealed or signed the newest one: nobody could
+        /// open that after the device is removed.
+        func takeOver(_ place: Place, from device: DeviceID) async throws(CKError) {
+            for _ in 0..<Self.triesMax {
+                guard let shown = try await scope(of: place) else { return }
+                let (keys, own) = try await open(shown, at: place)
+                guard keys.manifest.device == device || keys.sender == device else { return }
+                let participants = own.participants(after: keys.manifest.parts, wishes: [], list: nil, logs: keys.logs)
+                let request = try own.nextManifest(
+                    after: keys, participants: participants, logs: keys.logs, mustRenew: true, stamp: line.timekeeper.stamp,
+                    using: line.timekeeper.keyRandom)
+                if let request { try await send(request, at: place) }
+            }
+            throw .keysAreBusy
+        }
+
+        /// Returns the names of the user's own zones.
+        func ownZones() async throws(CKError) -> [String] {
+            try await conversation.listZones().zones.compactMap { if case .zone(let zone) = $0 { zone.zoneID.zoneName } else { nil } }
+        }
+
+        /// Brings the manifest of a zone of the user's own up to date with its share, if this device has keys and has
+        /// seen the zone's or wishes something.
+        /// - Parameter list: the participants as the server has them; none if the share has ended.
+        func meet(_ list: [ShareParticipant], at place: Place) async throws(CKError) {
+            let kept = try await line.keyStore.keys(of: account)
+            let isWished = kept.wishes[place.zone] != nil
+            if !isWished, kept.scopes[place.zone] == nil { return }
+            if isWished {
+                try await line.keyStore.update(account) { kept throws(CKError) in kept.meet(list, inZone: place.zone) }
+            } else if let (own, keys) = opened(place), try request(after: keys, by: own, wishes: [], list: list, logs: keys.logs) == nil {
+                return
+            }
+            if kept.device != nil { _ = try await settled(at: place, with: list) }
+        }
+
+        func forgetWishes(inZone zone: String) async throws(CKError) {
+            guard try await line.keyStore.keys(of: account).wishes[zone] != nil else { return }
+            try await line.keyStore.update(account) { kept throws(CKError) in kept.wishes[zone] = nil }
+        }
+
+        /// Returns the keys of a zone of the user's own, whose newest manifest says who takes part now.
+        /// - Parameter list: the share's participants as the server has them; nil: asked for if it is needed.
+        /// - Returns: nil if the zone has no scope.
+        private func settled(at place: Place, with list: [ShareParticipant]? = nil) async throws(CKError) -> ZoneKeys? {
+            for _ in 0..<Self.triesMax {
+                guard let shown = try await scope(of: place) else { return nil }
+                let (keys, own) = try await open(shown, at: place)
+                guard let request = try await nextManifest(after: keys, by: own, with: list) else { return keys }
+                try await send(request, at: place)
+            }
+            throw .keysAreBusy
+        }
+
+        private func nextManifest(
+            after keys: ZoneKeys, by own: OwnKeys, with list: [ShareParticipant]?
+        ) async throws(CKError) -> KeysScopesModifyRequest? {
+            let zone = keys.place.zone
+            var (list, logs) = (list, keys.logs)
+            let lost = own.withoutKeys(in: keys.manifest.parts, logs: logs)
+            var wishes = try await line.keyStore.update(account) { kept throws(CKError) in
+                kept.wish(lost.filter { lost in !(kept.wishes[zone] ?? []).contains { $0.user == lost.user } }, inZone: zone)
+                return kept.wishes[zone] ?? []
+            }
+            if !wishes.isEmpty {
+                let found: [ShareParticipant] = if let list { list } else { try await shareList(ofZone: zone) }
+                list = found
+                wishes = try await line.keyStore.update(account) { kept throws(CKError) in
+                    kept.meet(found, inZone: zone)
+                    return kept.wishes[zone] ?? []
+                }
+                for user in Set(wishes.compactMap(\.user)) where logs[user] == nil && user != account.name.user {
+                    logs[user] = try await self.logs(of: user).last
+                }
+            }
+            line.openedKeys.withLock { $0.note(keys.place, isWaitedFor: !wishes.isEmpty) }
+            return try request(after: keys, by: own, wishes: wishes, list: list, logs: logs)
+        }
+
+        private func request(
+            after keys: ZoneKeys, by own: OwnKeys, wishes: [ShareWish], list: [ShareParticipant]?, logs: [String: KeyLog]
+        ) throws(CKError) -> KeysScopesModifyRequest? {
+            let participants = own.participants(after: keys.manifest.parts, wishes: wishes, list: list, logs: logs)
+            return try own.nextManifest(
+                after: keys, participants: participants, logs: logs, stamp: line.timekeeper.stamp, using: line.timekeeper.keyRandom)
+        }
+
+        /// Returns the participants of the share of a zone of the user's own; none if it is not shared as a whole.
+        private func shareList(ofZone zone: String) async throws(CKError) -> [ShareParticipant] {
+            let request = RecordsLookupRequest(records: [.init(recordName: CKRecordNameZoneWideShare)], zoneID: ZoneID(zoneName: zone))
+            switch try await conversation.lookup(request).records.first {
+            case .record(let record)?: return record.sharing?.value.participants ?? []
+            case .failure(_, let error)?:
+                guard error.nativeCode == NativeErrorCode.unknownItem.rawValue else { throw CKError(error) }
+                return []
+            case .deleted?, nil: throw .unexpectedAnswer
+            }
+        }
+
+        /// Returns the verified logs of another user's account, the newest last; none if it has no keys.
+        /// - Throws: an error with both fingerprints if the server shows another account than before.
+        private func logs(of user: String) async throws(CKError) -> [KeyLog] {
+            let own = account.name
+            guard let name = AccountName(container: own.container, environment: own.environment, user: user) else { return [] }
+            let shown = try await shownAccount(of: user)
+            return try await line.keyStore.update(account) { kept throws(CKError) in try kept.take(shown, ofOther: name) }
         }
 
         // MARK: The account
@@ -344,8 +509,10 @@
         }
 
         /// Returns the scope of a zone; nil if it has none.
-        private func scope(of zone: String) async throws(CKError) -> ShownScope? {
-            let zoneID = ZoneID(zoneName: zone)
+        private func scope(of place: Place) async throws(CKError) -> ShownScope? {
+            let isOwn = place.owner == account.name
+            let zoneID = ZoneID(zoneName: place.zone, ownerRecordName: isOwn ? nil : place.owner.user)
+            let conversation = isOwn ? conversation : shared
             var shown = ShownScope()
             var before: Int?
             while true {

@@ -11,8 +11,8 @@ import NacreLocks
 /// Several processes may use one folder. A file is changed under the lock of another file, and replaced as a whole, so
 /// that a reader, and the next process after a crash, finds the old or the new one.
 package final class KeyStore: Sendable {
-    /// The most bytes of a file: `KeptKeys.scopesMax` zones.
-    static let fileBytesMax = 4 << 20
+    /// The most bytes of a file: `KeptKeys.scopesMax` zones of the user's own and of others, and what goes with them.
+    static let fileBytesMax = 16 << 20
     /// Milliseconds for which a process waits for the lock. Others hold it while they write one file.
     static let lockWaitMax = 10_000
 

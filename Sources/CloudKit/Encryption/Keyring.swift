@@ -191,6 +191,14 @@
         var manifests: [[UInt8]] = []
         var wraps: [[UInt8]] = []
         var olderKeys: [[UInt8]] = []
+        /// The verified logs of the accounts that the manifests name, by the names of their users: of each account the
+        /// newest last. One that the server does not show is left out.
+        var accounts: [String: [KeyLog]] = [:]
+
+        /// The names of the users whom the manifests name.
+        func users() throws(CKError) -> Set<String> {
+            try CKError.checking { Set(try manifests.flatMap { try ScopeManifest($0).parts.participants.map(\.user) }) }
+        }
     }
 
     /// The keys that a device has for the records of one zone.
@@ -203,10 +211,24 @@
         let older: [ScopeKey]
         /// Says who may write.
         let chain: ScopeChain
-        /// The verified log of the owner's account, which is the user's own.
-        let log: KeyLog
+        /// The verified logs of the accounts that take part or did, by the names of their users: of each account the
+        /// newest last.
+        let accounts: [String: [KeyLog]]
+        /// The user's own account.
+        let account: AccountName
         /// Signs.
         let device: DeviceKeys
+        /// The device that sealed the newest key for this account.
+        let sender: DeviceID
+
+        /// Whether the zone is the user's own.
+        var isOwn: Bool { place.owner == account }
+        /// The newest logs of the accounts.
+        var logs: [String: KeyLog] { accounts.compactMapValues(\.last) }
+        /// Whether the newest manifest lets this user write.
+        var mayWrite: Bool {
+            manifest.parts.participants.contains { $0.user.utf8.elementsEqual(account.user.utf8) && $0.permission == .readWrite }
+        }
 
         /// The newest of the verified chain.
         var manifest: ScopeManifest { chain.newest }
@@ -218,7 +240,7 @@
     }
 
     extension KeptKeys {
-        /// Verifies the scope that a server shows for a zone of the user's own, opens its keys, and keeps its head.
+        /// Verifies the scope that a server shows for a zone, opens its keys, and keeps its head.
         ///
         /// - Throws: an error for a scope that does not verify, or does not extend what was kept.
         mutating func take(_ shown: ShownScope, at place: Place, of own: OwnKeys) throws(CKError) -> ZoneKeys {
@@ -227,16 +249,25 @@
 
         private mutating func taken(_ shown: ShownScope, at place: Place, of own: OwnKeys) throws -> ZoneKeys {
             let log = own.log
+            var accounts = shown.accounts
+            accounts[log.account.user] = [log]
+            guard let owners = accounts[place.owner.user]?.last else {
+                throw CKError.keysRefused("The server shows no log of keys of '\(place.owner.user)', who owns the zone")
+            }
+            let all = accounts.values.flatMap(\.self).map { ($0.fingerprint, $0) }
             let chain = try ScopeChain(
-                try shown.manifests.reversed().map { try ScopeManifest($0) }, of: place, root: "", owner: log.fingerprint,
-                logs: [log.fingerprint: log])
+                try shown.manifests.reversed().map { try ScopeManifest($0) }, of: place, root: "", owner: owners.fingerprint,
+                logs: Dictionary(all, uniquingKeysWith: { first, _ in first }))
             let manifest = chain.newest
-            try see(chain, inZone: place.zone)
+            let isOwn = place.owner == log.account
+            try see(chain, of: isOwn ? place.zone : "\(place.owner.user) \(place.zone)", in: isOwn ? \.scopes : \.sharedScopes)
+            if isOwn { settle(manifest, inZone: place.zone) }
+            guard manifest.parts.readers.contains(log.fingerprint) else { throw CKError.noKeysOfShare }
             guard let id = manifest.parts.keyID,
                 let wrap = try shown.wraps.map({ try KeyWrap($0) }).first(where: { $0.subject == .scopeKey(id) && $0.recipient == log.fingerprint }),
                 let accountKey = own.accountKeys.first(where: { $0.generation == wrap.generation })
             else { throw CKError.keysRefused("The server shows no key of zone '\(place.zone)' for this account") }
-            let newest = try accountKey.open(wrap, manifest: manifest, senders: log, recipients: log)
+            let newest = try accountKey.open(wrap, manifest: manifest, senders: owners, recipients: log)
             let sealed = try shown.olderKeys.map { try NacreEncryptionForms.SealedValue($0) }
             var older: [ScopeKey] = []
             var key = newest
@@ -247,39 +278,69 @@
                 key = try key.open(older: next, manifest: manifest)
                 older.append(key)
             }
-            return ZoneKeys(place: place, newest: newest, older: older, chain: chain, log: log, device: own.device)
+            return ZoneKeys(
+                place: place, newest: newest, older: older, chain: chain, accounts: accounts, account: log.account, device: own.device,
+                sender: wrap.sender)
+        }
+
+        /// Verifies the logs of another user's account that a server shows, and keeps the head of the newest. Any
+        /// account is taken the first time.
+        ///
+        /// - Returns: the logs, the newest last; none for an account without keys.
+        /// - Throws: an error for logs that do not verify, or do not extend what was kept: with both fingerprints if the
+        ///   server shows another account.
+        mutating func take(_ shown: ShownAccount, ofOther name: AccountName) throws(CKError) -> [KeyLog] {
+            try CKError.checking {
+                let logs = try Self.logs(try shown.statements.map { try KeyStatement($0) }, of: name)
+                guard let newest = logs.last else { return [] }
+                if let pin = accounts[name.user] {
+                    guard let log = logs.first(where: { $0.fingerprint == pin.fingerprint }) else {
+                        throw KeyLogFault.otherFingerprint(kept: pin.fingerprint, shown: newest.fingerprint)
+                    }
+                    try log.check(fingerprint: pin.fingerprint, kept: pin.head)
+                }
+                accounts[name.user] = Pin(fingerprint: newest.fingerprint, head: newest.head)
+                if accounts.count > Self.accountsMax, let other = accounts.keys.first(where: { $0 != name.user }) { accounts[other] = nil }
+                return logs
+            }
         }
 
         /// Keeps the head of a zone's scope. A zone that was made again has another scope. One that it had before is
         /// refused.
-        private mutating func see(_ chain: ScopeChain, inZone zone: String) throws {
+        /// - Parameter name: the zone's among the kept scopes.
+        private mutating func see(_ chain: ScopeChain, of name: String, in kept: WritableKeyPath<KeptKeys, [String: SeenScope]>) throws {
             let scope = chain.newest.parts.scope
             var before: [ScopeID] = []
-            if let seen = scopes[zone] {
+            if let seen = self[keyPath: kept][name] {
                 if seen.scope == scope {
                     try chain.check(kept: seen.head)
                     before = seen.before
                 } else {
                     guard !seen.before.contains(scope) else {
-                        throw CKError.keysRefused("The server shows keys of an earlier zone '\(zone)', and this device has seen later ones")
+                        throw CKError.keysRefused("The server shows keys of an earlier zone '\(name)', and this device has seen later ones")
                     }
                     before = (seen.before + [seen.scope]).suffix(Self.scopesBeforeMax)
                 }
             }
-            scopes[zone] = SeenScope(scope: scope, head: chain.head, before: before)
-            if scopes.count > Self.scopesMax, let other = scopes.keys.first(where: { $0 != zone }) { scopes[other] = nil }
+            self[keyPath: kept][name] = SeenScope(scope: scope, head: chain.head, before: before)
+            if self[keyPath: kept].count > Self.scopesMax, let other = self[keyPath: kept].keys.first(where: { $0 != name }) {
+                self[keyPath: kept][other] = nil
+            }
         }
     }
 
     extension OwnKeys {
         /// The owner as manifests have it.
-        private var owner: ScopeManifest.Participant {
+        var owner: ScopeManifest.Participant {
             .init(user: log.account.user, fingerprint: log.fingerprint, head: log.head, permission: .readWrite, role: .owner)
         }
 
-        /// Whether a scope needs a new version of its key before anything is saved: the account has removed a device,
-        /// or has another recovery key, since its newest manifest was signed.
-        func mustRenew(_ keys: ZoneKeys) -> Bool { keys.manifest.needsNewKey([log.fingerprint: log]) }
+        /// Whether a scope needs a new version of its key before anything is saved: an account that takes part has
+        /// removed a device, or has another recovery key, since its newest manifest was signed.
+        func mustRenew(_ keys: ZoneKeys) -> Bool {
+            let others = keys.logs.values.map { ($0.fingerprint, $0) }
+            return keys.manifest.needsNewKey(Dictionary(others + [(log.fingerprint, log)], uniquingKeysWith: { $1 }))
+        }
 
         /// Makes the request for the first key of a zone.
         /// - Parameter stamp: milliseconds since 1970.
@@ -293,37 +354,29 @@
                 let parts = ScopeManifest.Parts(
                     place: place, scope: scope, root: "", number: 0, stamp: stamp, before: .none, version: 1, oldest: 1, keyProofs: [key.proof],
                     participants: [owner], linkPermission: .none)
-                return try request(for: key, parts, older: nil, using: &random)
+                return try request(for: key, parts, after: nil, older: nil, logs: [:], using: &random)
             }
         }
 
-        /// Makes the request for the next version of a zone's key, with which the version before is sealed.
-        /// - Parameter stamp: milliseconds since 1970.
-        func nextKey(after keys: ZoneKeys, stamp: UInt64, using random: KeyRandom) throws(CKError) -> KeysScopesModifyRequest {
-            try CKError.checking {
-                var random = random
-                let last = keys.manifest.parts
-                guard last.version < .max, last.number < .max, let id = KeyID(scope: last.scope, version: last.version + 1) else {
-                    throw CKError.keysRefused("The zone has as many versions of its key as it may have")
-                }
-                let key = try ScopeKey(id, using: &random)
-                var parts = last
-                (parts.number, parts.before) = (last.number + 1, keys.manifest.hash)
-                parts.stamp = max(stamp, last.stamp + 1)
-                parts.version = id.version
-                parts.keyProofs.append(key.proof)
-                parts.participants = [owner]
-                return try request(for: key, parts, older: key.seal(older: keys.newest, place: keys.place, using: &random), using: &random)
-            }
-        }
-
-        private func request(
-            for key: ScopeKey, _ parts: ScopeManifest.Parts, older: NacreEncryptionForms.SealedValue?, using random: inout KeyRandom
+        /// Makes the request for a manifest that this device signs, with the wraps that belong with it.
+        /// - Parameters:
+        ///   - last: the manifest before; nil for the first.
+        ///   - logs: the newest logs of the participants but the owner, by the names of their users.
+        func request(
+            for key: ScopeKey, _ parts: ScopeManifest.Parts, after last: ScopeManifest?, older: NacreEncryptionForms.SealedValue?,
+            logs: [String: KeyLog], using random: inout KeyRandom
         ) throws -> KeysScopesModifyRequest {
             let manifest = try device.sign(parts, log: log)
-            let wrap = try key.wrap(for: log.account.user, log: log, manifest: manifest, by: device, using: &random)
+            let needed = manifest.recipients(after: last)
+            var wraps: [[UInt8]] = []
+            for participant in parts.participants where needed.contains(participant.fingerprint) {
+                guard let log = participant.role == .owner ? log : logs[participant.user] else {
+                    throw ScopeFault.unknownLog(account: participant.fingerprint)
+                }
+                wraps.append(try key.wrap(for: participant.user, log: log, manifest: manifest, by: device, using: &random).bytes)
+            }
             return KeysScopesModifyRequest(
-                zoneID: ZoneID(zoneName: parts.place.zone), manifest: manifest.bytes, wraps: [wrap.bytes], olderKey: older?.bytes)
+                zoneID: ZoneID(zoneName: parts.place.zone), manifest: manifest.bytes, wraps: wraps, olderKey: older?.bytes)
         }
     }
 #endif

@@ -155,14 +155,27 @@
 
         // MARK: Changes
 
-        /// Removes a device. Devices that stay have the next account key. The zones that this device knows get another
-        /// key at once, others at the next save, so that the removed device opens nothing that is saved from then on.
+        /// Removes a device. Devices that stay have the next account key. The zones with keys get another one at once, so
+        /// that the removed device opens nothing that is saved from then on. Those whose newest key the device has made
+        /// get one before, too: no key counts that comes from a device which is not enrolled.
         /// - Parameter device: its ID, 32 hexadecimal digits.
         /// - Returns: the zones that have another key now.
         /// - Throws: also `KeyLogFault`, for a device that is not enrolled and for this one.
         package func remove(_ device: String) async throws -> [String] {
             guard let bytes = try? Hex.decode(device.lowercased()), let id = DeviceID(bytes) else {
                 throw CKError.keysUnchanged("'\(device)' is not the ID of a device", remedy: "'nacre keys devices' lists them")
+            }
+            let own = try await own()
+            if id != own.device.id, own.log.device(id) != nil {
+                for zone in try await exchange.ownZones() {
+                    guard let place = Place(owner: account, zone: zone) else { continue }
+                    do throws(CKError) {
+                        try await exchange.takeOver(place, from: id)
+                    } catch {
+                        // Nothing can be saved in a zone whose keys do not count. That keeps no device enrolled.
+                        guard error.code == .internalError else { throw error }
+                    }
+                }
             }
             try await change { own in try own.removal(of: id, using: random) }
             return await renewZones()

@@ -108,6 +108,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             let sealed = try await conversation.sealed(ready)
             ready = sealed.batch
             failures.merge(sealed.failures) { before, _ in before }
+            failures.merge(await conversation.noteWishes(of: ready)) { before, _ in before }
         }
         guard failures.isEmpty || !isAtomic else {
             for (index, save) in batch.saves.enumerated() { callBack(save.record, .failure(failures[index] ?? .failedWithItsBatch)) }
@@ -143,6 +144,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             return
         }
         let opened = await conversation.opened(batch.shown(in: answers), since: moment).results
+        await meetShares(of: batch, in: answers)
         let isAtomic = request.atomic == true
         let again = await conversation.repeated(batch, after: answers, opened: opened, policy: policy, isAtomic: isAtomic, tries)
         if let again, isAtomic { return try await sendAgain(again, policy, makeRequest) }
@@ -155,6 +157,16 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         } catch {
             guard error.code != .operationCancelled else { throw error }
             callBack(again.batch, error)
+        }
+    }
+
+    /// Has the keys of encrypted values follow the shares that were saved or deleted.
+    private func meetShares(of batch: ModifyPlan.Batch, in answers: [RecordResult]) async {
+        for (save, answer) in zip(batch.saves, answers) {
+            if case .record(let saved) = answer, save.sharing != nil { await conversation.meetShare(saved, save.record.recordID) }
+        }
+        for (recordID, answer) in zip(batch.deletions, answers.dropFirst(batch.saves.count)) {
+            if case .deleted = answer { await conversation.meetEndOfShare(recordID) }
         }
     }
 

@@ -112,10 +112,11 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     /// includes keys set to the same value.
     open func changedKeys() -> [CKRecord.FieldKey] { snapshot.changed.sorted() }
 
-    /// Fields that only this user's devices can read: values are sealed before they leave the device.
+    /// Fields that only devices of the user and of participants can read: values are sealed before they leave the
+    /// device.
     ///
-    /// The values have all types but assets and references, in the user's own zones of the private database. Their keys
-    /// are not among those of the record. A field is plain or encrypted for ever: a key that is set in both ways fails
+    /// The values have all types but assets and references, in the user's own zones of the private database, and in
+    /// zones that are shared as a whole. Their keys are not among those of the record. A field is plain or encrypted for ever: a key that is set in both ways fails
     /// the save. On a device without keys records have no encrypted values, and saving one fails with an error that
     /// names the remedy. An archive has them sealed for this device. Elsewhere it decodes without them, and one that
     /// was changed and not saved then fails the next save.

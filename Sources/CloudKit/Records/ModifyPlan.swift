@@ -28,6 +28,8 @@ struct ModifyPlan {
             let isGone = { (key: String) in after[key] == nil && (change.set[key] != nil || change.cleared.contains(key)) }
             return after.contains { rootsBefore[$0.key] != $0.value } || rootsBefore.keys.contains(where: isGone)
         }
+        /// The data of a share; nil for another record.
+        let sharing: ShareSheet?
 
         init(_ record: CKRecord, _ state: RecordState, policy: SavePolicy) {
             let change = state.change(policy: policy)
@@ -40,6 +42,7 @@ struct ModifyPlan {
             created = state.created?.timestamp
             isMoved = state.parent != state.fetchedParent
             rootsBefore = held.fileRoots
+            sharing = state.sharing?.copy
         }
     }
 

@@ -18,6 +18,8 @@ struct ShareSheet: Sendable {
     private(set) var blockedIdentities: [ParticipantIdentity] = []
     /// The server's values when they were last seen; nil if the server has none.
     private(set) var fetched: ShareChange?
+    /// The IDs of participants whom the app has added, new or not, since the share was fetched.
+    private(set) var added: Set<String> = []
     /// The record name of the hierarchy's root; nil if the whole zone is shared.
     private(set) var rootName: String?
 
@@ -132,9 +134,11 @@ struct ShareSheet: Sendable {
         if publicPermission != .none { throw .participantOfPublicShare }
         guard let known = participants.first(where: { $0.isSame(as: participant) }) else {
             participants.append(participant)
+            added.insert(participant.participantID)
             return
         }
         if known.role == .owner { throw .shareOwner }
+        added.insert(known.participantID)
         (known.role, known.permission) = (participant.role, participant.permission)
     }
 

@@ -60,7 +60,9 @@ struct Conversation: Sendable {
 
     func modify(_ request: ZonesModifyRequest) async throws(CKError) -> ZonesResponse {
         let response: ZonesResponse = try await ask("zones/modify", request, .change)
-        forgetVersions(inZonesNamed: response.zones.compactMap { if case .deleted(let zoneID) = $0 { zoneID.zoneName } else { nil } })
+        let deleted = response.zones.compactMap { if case .deleted(let zoneID) = $0 { zoneID.zoneName } else { nil } }
+        forgetVersions(inZonesNamed: deleted)
+        await forgetWishes(inZonesNamed: deleted)
         // A zone that was just made has no keys of an earlier one.
         for case .zone(let zone) in response.zones { forgetZoneKeys(named: zone.zoneID.zoneName) }
         return response

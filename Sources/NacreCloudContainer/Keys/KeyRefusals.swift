@@ -91,7 +91,8 @@ extension ServerError {
         remedy: "A manifest names the container, the environment, the user who sends it, and the zone of the request.")
 
     static let sharedScope = ServerError(
-        .badRequest, "keys of shares are not built yet", field: "manifest", remedy: "A scope is a zone, and its owner alone takes part in it.")
+        .badRequest, "keys of shares of records, and of links, are not built yet", field: "manifest",
+        remedy: "A scope is a zone, and its link has no permission.")
 
     static let scopeManifestTooLarge = ServerError(
         .badRequest, "the manifest is larger than one may be (\(Limits.scopeManifestBytes) bytes)", native: .limitExceeded, internalCode: 2023,

@@ -56,39 +56,63 @@ extension Cloud {
 
     private static func newestLog(of statements: [KeyStatement]) async throws -> KeyLog? { try AccountKeys(stored: statements).log }
 
-    /// `keys/scopes/list`: a page of the manifests of a zone's scope, the newest first.
+    /// `keys/scopes/list`: a page of the manifests of a zone's scope, the newest first. Users with whom the zone is
+    /// shared as a whole read it in the shared database, and get the key that is sealed for them alone.
     package func listScope(
         _ request: KeysScopesListRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> KeysScopesListResponse {
-        let (database, _) = try await keyDatabase(target, by: caller)
-        let zone = try database.zone(request.zoneID)
+        let zone = try await scopedZone(request.zoneID, target, by: caller)
+        let key = zone.database.key
         if let before = request.before, before < 0 { throw ServerError.badValue("before", "invalid number", remedy: "Numbers begin at 0.") }
-        let answer = try await stored(of: database.key, zone: request.zoneID) {
+        let answer = try await stored(of: key, zone: request.zoneID) {
             try await self.store.read { transaction -> KeysScopesListResponse in
-                guard let address = try zone.find(transaction)?.address, let newest = try transaction.newestManifest(of: address) else {
-                    return KeysScopesListResponse(manifests: [])
-                }
+                guard let found = try zone.find(transaction), found.membership.seesAll,
+                    let newest = try transaction.newestManifest(of: found.address)
+                else { return KeysScopesListResponse(manifests: []) }
+                let address = found.address
                 let prefix = ShareEntries.prefix(of: address)
                 let after = request.before.map { ScopeEntries.manifest(UInt64($0), of: newest.parts.scope, in: address).key } ?? prefix
                 let rows = try transaction.entries(in: address.database, .scopeManifest, after: after, limit: Self.manifestsPerPage + 1)
                     .filter { $0.key.key.hasPrefix(prefix) }
                 let page = rows.prefix(Self.manifestsPerPage).map(\.value)
                 guard request.before == nil else { return KeysScopesListResponse(manifests: page, moreComing: page.count < rows.count) }
+                let own = newest.wrap(for: found.membership, in: address)
                 return KeysScopesListResponse(
                     manifests: page, moreComing: page.count < rows.count,
-                    wraps: try transaction.everyEntry(.scopeKeyWrap, of: address) { _ in true }.map(\.value),
+                    wraps: try transaction.everyEntry(.scopeKeyWrap, of: address, where: own).map(\.value),
                     olderKeys: try transaction.everyEntry(.olderScopeKey, of: address) { _ in true }.map(\.value))
             }
         }
         WorkMeter.current?.add(rows: answer.manifests.count + (answer.wraps?.count ?? 0) + (answer.olderKeys?.count ?? 0))
         return answer
     }
+
+    /// Returns a zone whose scope a request names: the caller's own, or in the shared database one of another user.
+    private func scopedZone(_ zoneID: ZoneID, _ target: DatabaseTarget, by caller: Caller) async throws -> RequestedZone {
+        if target.scope != .shared, let fault = keysVerdict(target, by: caller) { throw fault }
+        return try await database(holding: zoneID, target, for: .read, by: caller).zone(zoneID)
+    }
+}
+
+extension ScopeManifest {
+    /// Returns the test for the entries with the scope's key that a member of the zone is shown: all for its owner,
+    /// and otherwise the one for the account that this manifest has for the user.
+    fileprivate func wrap(for membership: ZoneMembership, in zone: ZoneAddress) -> (EntryRow) -> Bool {
+        let user: String
+        switch membership {
+        case .owner: return { _ in true }
+        case .participant(let name, _), .guest(let name, _): user = name
+        }
+        let account = parts.participants.first { $0.user.utf8.elementsEqual(user.utf8) }?.fingerprint
+        let key = account.map { ScopeEntries.wrap(for: $0, of: parts.scope, in: zone) }
+        return { $0.key == key }
+    }
 }
 
 extension ScopeAddition {
     /// Manifests of a scope, which clients verify from the first on. They count in no quota, so there are few: one for
-    /// each removed device or replaced recovery key, while the owner alone takes part.
-    static let manifestsPerScope = 100
+    /// each change of participants, each removed device and each replaced recovery key.
+    static let manifestsPerScope = 500
 
     /// Reads the forms of a request.
     init(_ request: KeysScopesModifyRequest) throws(ServerError) {

@@ -54,8 +54,10 @@ extension WritePlan {
         if let older = addition.olderKey {
             entries.append(EntryRow(key: ScopeEntries.olderKey(under: parts.version, of: parts.scope, in: zone), value: older.bytes))
         }
+        guard let last else { return }
+        entriesRemoved += last.parts.readers.subtracting(parts.readers).map { ScopeEntries.wrap(for: $0, of: parts.scope, in: zone) }
         // No reader takes what these keys open any more.
-        guard let last, last.parts.oldest < parts.oldest else { return }
+        guard last.parts.oldest < parts.oldest else { return }
         entriesRemoved += (last.parts.oldest + 1...parts.oldest).map { ScopeEntries.olderKey(under: $0, of: parts.scope, in: zone) }
     }
 }

@@ -22,7 +22,7 @@ package struct ScopeAddition: Hashable, Sendable {
     ///   - log: the caller's log of keys.
     package func fault(over last: ScopeManifest?, at place: Place, by log: KeyLog) -> ServerError? {
         guard manifest.parts.place == place else { return .otherZonesManifest }
-        guard manifest.parts.root.isEmpty, !manifest.parts.isShared else { return .sharedScope }
+        guard manifest.parts.root.isEmpty, manifest.parts.linkPermission == .none else { return .sharedScope }
         do throws(ScopeFault) {
             if let last {
                 try manifest.check(follows: last)
@@ -37,7 +37,7 @@ package struct ScopeAddition: Hashable, Sendable {
         let before = last?.parts.version ?? 0
         // One older key opens the version before, so none is left out.
         guard manifest.parts.version - before <= 1 else { return .versionLeftOut(next: before + 1) }
-        return fault(ofKeys: manifest.parts.version > before, for: log, isFirst: last == nil)
+        return fault(ofKeysOver: last, by: log)
     }
 
     /// Returns the error of a manifest whose stamp lies too far ahead: each later one must have a later stamp.
@@ -47,17 +47,24 @@ package struct ScopeAddition: Hashable, Sendable {
         return now + Limits.manifestStampAheadSeconds < stamp ? .scopeManifestFromTheFuture : nil
     }
 
-    private func fault(ofKeys isNewKey: Bool, for log: KeyLog, isFirst: Bool) -> ServerError? {
-        guard wraps.count == (isNewKey ? 1 : 0) else {
-            return .wrapsRefused(isNewKey ? "A new version of the key is sealed for its owner, once." : "Leave wraps out where there is no new key.")
+    private func fault(ofKeysOver last: ScopeManifest?, by log: KeyLog) -> ServerError? {
+        let needed = manifest.recipients(after: last)
+        guard wraps.count == needed.count, Set(wraps.map(\.recipient)) == needed else {
+            return .wrapsRefused(
+                "A new version of the key is sealed for each account that may read, and one that stays for those that could not: "
+                    + "\(needed.count) here, each once.")
         }
         for wrap in wraps {
-            guard wrap.subject == manifest.parts.keyID.map(KeyWrap.Subject.scopeKey), wrap.generation == log.generation else {
-                return .wrapsRefused("It is the newest version of this scope's key, for generation \(log.generation) of the account key.")
+            guard wrap.subject == manifest.parts.keyID.map(KeyWrap.Subject.scopeKey) else {
+                return .wrapsRefused("Each is the newest version of this scope's key.")
             }
-            if let fault = wrap.fault(senders: log, recipients: log) { return .wrapsRefused("\(fault).") }
+            // The logs of other accounts are their clients' business: a wrap for another generation opens for nobody.
+            guard wrap.recipient != log.fingerprint || wrap.generation == log.generation else {
+                return .wrapsRefused("The owner's is for generation \(log.generation) of the account key.")
+            }
+            if let fault = wrap.fault(senders: log) { return .wrapsRefused("\(fault).") }
         }
-        let isNeeded = isNewKey && !isFirst
+        let isNeeded = last.map { manifest.parts.version > $0.parts.version } ?? false
         guard isNeeded, let olderKey else { return olderKey == nil && !isNeeded ? nil : .olderKeyRefused(isNeeded: isNeeded) }
         return olderKey.kind == .olderKey && olderKey.keyID == manifest.parts.keyID ? nil : .olderKeyRefused(isNeeded: true)
     }

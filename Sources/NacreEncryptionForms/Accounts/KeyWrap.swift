@@ -97,9 +97,15 @@ extension KeyWrap {
     ///   - senders: The verified log of the account that the sender belongs to.
     ///   - recipients: The verified log of the recipient's account.
     package func fault(senders: KeyLog, recipients: KeyLog) -> KeyWrapFault? {
-        guard let device = senders.device(sender), isSigned(by: device.verifier) else { return .unknownSender(device: sender, key: subject) }
+        if let fault = fault(senders: senders) { return fault }
         guard recipient == recipients.fingerprint else { return .otherRecipient(kept: recipients.fingerprint, named: recipient) }
         guard generation <= recipients.generation else { return .unknownGeneration(generation) }
+        return nil
+    }
+
+    /// Returns the reason why a wrap does not count, whoever it is for; nil if an enrolled device has signed it.
+    package func fault(senders: KeyLog) -> KeyWrapFault? {
+        guard let device = senders.device(sender), isSigned(by: device.verifier) else { return .unknownSender(device: sender, key: subject) }
         return nil
     }
 }

@@ -99,6 +99,14 @@ extension ScopeManifest {
         return log
     }
 
+    /// Returns the fingerprints of the accounts for which the newest key is wrapped with this manifest: all that have a
+    /// permission if the version is new, otherwise those that had none before.
+    /// - Parameter last: The manifest before; nil for the first.
+    package func recipients(after last: ScopeManifest?) -> Set<Digest> {
+        guard let last, last.parts.version == parts.version else { return parts.readers }
+        return parts.readers.subtracting(last.parts.readers)
+    }
+
     /// Checks that the logs which the server shows extend those that the signer has seen.
     fileprivate func checkHeads(_ logs: [Digest: KeyLog]) throws(ScopeFault) {
         for participant in parts.participants {

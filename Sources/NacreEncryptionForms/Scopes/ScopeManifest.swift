@@ -180,6 +180,9 @@ extension ScopeManifest.Parts {
     /// Whether the scope's key is anybody's but the owner's.
     package var isShared: Bool { participants.count > 1 || linkPermission != .none }
 
+    /// The fingerprints of the accounts of the list that have a permission.
+    package var readers: Set<Digest> { Set(participants.filter { permission(of: $0) != .none }.map(\.fingerprint)) }
+
     package func participant(_ fingerprint: Digest) -> ScopeManifest.Participant? {
         participants.first { $0.fingerprint == fingerprint }
     }
@@ -195,7 +198,7 @@ extension ScopeManifest.Parts {
 
     /// Whether somebody may do less here than before: an account of the list, or whoever comes by the link. An account
     /// that is not in the list any more may do nothing, also if it could return by the link.
-    func takesAway(from old: Self) -> Bool {
+    package func takesAway(from old: Self) -> Bool {
         let after = Dictionary(participants.map { ($0.fingerprint, permission(of: $0)) }, uniquingKeysWith: { first, _ in first })
         return linkPermission.rawValue < old.linkPermission.rawValue
             || old.participants.contains {

@@ -75,6 +75,71 @@ import Testing
         #expect(try fault(stamp: now + day + 1) == .scopeManifestFromTheFuture)
     }
 
+    @Test func `a manifest with participants has the key for those who could not read before, and for all if it is new`() throws {
+        let ada = try SampleKeyring("_ada", container: TestCloud.container)
+        let (ben, cleo) = (try SampleKeyring("_ben", container: TestCloud.container), try SampleKeyring("_cleo", container: TestCloud.container))
+        var scope = try SampleScope(ada, zone: "Diary")
+        let reading = SampleScope.participant(ben, .readOnly)
+        /// Takes the next manifest, which needs the key for some accounts.
+        func expect(_ others: [ScopeManifest.Participant], isRotated: Bool = false, needs needed: [SampleKeyring]) throws {
+            let last = scope.newest
+            try scope.goOn(isRotated: isRotated, with: others)
+            var right = try scope.request(isNewKey: isRotated)
+            right.wraps = try needed.map { try scope.wrap(for: $0).bytes }
+            #expect(try Self.refusal(right, over: last, by: ada) == nil)
+            let all = [ada, ben, cleo]
+            for wrong in [[], [ada], [ben], [ada, ada], [ben, ben], [ada, ben], all] where wrong.map(\.account) != needed.map(\.account) {
+                right.wraps = try wrong.map { try scope.wrap(for: $0).bytes }
+                #expect(try Self.refusal(right, over: last, by: ada)?.field == "wraps", "\(wrong.map(\.account.user))")
+            }
+            guard !needed.isEmpty else { return }
+            right.wraps = try needed.map { try scope.wrap(for: $0, by: ben.first).bytes }
+            #expect(try Self.refusal(right, over: last, by: ada)?.field == "wraps", "the sender is not the owner's")
+        }
+        try expect([reading, SampleScope.participant(cleo, .none)], needs: [ben])
+        try expect([SampleScope.participant(ben, .readWrite), SampleScope.participant(cleo, .none)], needs: [])
+        let last = scope.newest
+        for others in [[reading], [SampleScope.participant(cleo, .readOnly)], []] {
+            var next = scope
+            try next.goOn(isRotated: false, with: others)
+            #expect(try Self.refusal(next.request(isNewKey: false), over: last, by: ada)?.field == "manifest", "a permission goes with the key")
+        }
+        try expect([reading], isRotated: true, needs: [ada, ben])
+        try expect([], isRotated: true, needs: [ada])
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a participant of a zone's share reads its scope with the key for that user, and nobody else reads it`(_ engine: Engine) async throws {
+        let scene = try await ShareScene(engine)
+        try await scene.join(["_ben": .readWrite])
+        let (ada, ben) = (try SampleKeyring("_ada", container: TestCloud.container), try SampleKeyring("_ben", container: TestCloud.container))
+        func list(_ name: String) async throws -> KeysScopesListResponse {
+            let user = name == ShareScene.ada ? scene.ada : scene.guest(name)
+            let zone = ZoneID(zoneName: ShareScene.zone, ownerRecordName: ShareScene.ada)
+            return try await user.cloud.listScope(KeysScopesListRequest(zoneID: zone), in: user.target, by: user.caller)
+        }
+        #expect(try await list("_ben") == KeysScopesListResponse(manifests: []))
+        func modify(_ request: KeysScopesModifyRequest) async throws {
+            _ = try await scene.ada.cloud.modifyScope(request, in: scene.ada.target, by: scene.ada.caller)
+        }
+        _ = try await scene.ada.cloud.appendKeyStatement(ada.request(), in: scene.ada.target, by: scene.ada.caller)
+        var scope = try SampleScope(ada, zone: ShareScene.zone)
+        try await modify(scope.request(isNewKey: true))
+        #expect(try await list("_ben").wraps == [], "the owner has not signed that Ben takes part")
+        try scope.goOn(isRotated: false, with: [SampleScope.participant(ben, .readWrite)])
+        var request = try scope.request(isNewKey: false)
+        request.wraps = [try scope.wrap(for: ben).bytes]
+        try await modify(request)
+        let seen = try await list("_ben")
+        #expect(seen.manifests.count == 2 && seen.wraps == request.wraps && seen.olderKeys == [])
+        #expect(try await list(ShareScene.ada).wraps?.count == 2)
+        await #expect(throws: ServerError.self) { try await list("_cleo") }
+        try scope.goOn(isRotated: true)
+        try await modify(scope.request(isNewKey: true))
+        #expect(try await list("_ben").wraps == [])
+        #expect(try await list(ShareScene.ada).wraps?.count == 1)
+    }
+
     @Test(arguments: Engine.allCases)
     func `a zone's scope goes on by its manifests, and goes with the zone`(_ engine: Engine) async throws {
         let test = try await TestCloud(engine)

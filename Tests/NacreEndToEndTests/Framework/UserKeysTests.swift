@@ -221,6 +221,20 @@ import Testing
         }
     }
 
+    @Test func `a device that made a zone's keys is removed by one that never used them, and what they sealed still opens`() async throws {
+        try await KeyProcess.withDevices { process, _ in
+            let (phone, tablet) = (try process("phone"), try process("tablet"))
+            let sealed = try await phone.toSave()
+            try await join(tablet, by: phone)
+            let id = try #require(try await phone.keys().devices().first(where: \.isThis)).id
+            #expect(try await tablet.keys().remove(id) == ["Notes"])
+            let renewed = try #require(try await process("tablet").toOpen())
+            #expect(renewed.newest.id.version == 3 && renewed.key(sealed.newest.id)?.proof == sealed.newest.proof)
+            #expect(try await process("tablet").toSave().newest.proof == renewed.newest.proof)
+            try await expectNoKeys(try process("phone"))
+        }
+    }
+
     // MARK: Reset
 
     @Test func `after a reset the device that made it begins anew, and another has no keys until it is enrolled`() async throws {

@@ -1,0 +1,202 @@
+#if canImport(NacreEncryption)
+    import NacreCloudWire
+    import NacreEncryption
+    import NacreEncryptionForms
+
+    // The rules by which the owner's device decides who takes part in a scope. All are functions over values, as in
+    // Keyring.swift; `KeyExchange` asks the server.
+
+    /// A participant whom this device's app has added, changed or removed, until a manifest of the scope says the same.
+    /// The server's list alone gives nobody a key.
+    package struct ShareWish: Codable, Hashable, Sendable {
+        /// The participant's ID in the share, or the name of the user's record if that is not known.
+        let participant: String
+        /// The name of the user's record; nil until the server has told it.
+        var user: String?
+        /// A number of `CKShare.ParticipantPermission`: 1 removes the participant.
+        let permission: UInt8
+        /// A number of `CKShare.ParticipantRole`.
+        let role: UInt8
+
+        var signedPermission: ScopeManifest.Permission { ScopeManifest.Permission(rawValue: permission) ?? .none }
+        /// The role in manifests. Nobody becomes the owner, or takes part by a link, because of a wish.
+        var signedRole: ScopeManifest.Role { role == ScopeManifest.Role.administrator.rawValue ? .administrator : .privateUser }
+
+        /// Whether a manifest says what the wish asks for.
+        func isDone(in parts: ScopeManifest.Parts) -> Bool {
+            guard let user else { return signedPermission == .none }
+            guard let one = parts.participant(named: user) else { return signedPermission == .none }
+            return one.permission == signedPermission && one.role == signedRole
+        }
+    }
+
+    extension ScopeManifest.Parts {
+        fileprivate func participant(named user: String) -> ScopeManifest.Participant? {
+            participants.first { $0.user.utf8.elementsEqual(user.utf8) }
+        }
+    }
+
+    extension ShareSheet {
+        /// The participants whom the app has added, changed or removed since the share was fetched.
+        var wishes: [ShareWish] {
+            let before = (fetched?.participants ?? []).filter(\.isInvited)
+            let after = participants.map(\.wire).filter(\.isInvited)
+            let changed = after.filter { one in
+                added.contains(one.participantID ?? "")
+                    || !before.contains { $0.participantID == one.participantID && $0.permission == one.permission && $0.role == one.role }
+            }
+            let removed = before.filter { one in !after.contains { $0.participantID == one.participantID } }
+            return changed.map { ShareWish($0, $0.signedPermission) } + removed.map { ShareWish($0, .none) }
+        }
+    }
+
+    extension ShareParticipant {
+        /// Whether the participant is neither the owner nor came by the share's link.
+        fileprivate var isInvited: Bool { role != .owner && role != .publicUser }
+
+        fileprivate var signedPermission: ScopeManifest.Permission {
+            switch permission {
+            case .readWrite: .readWrite
+            case .readOnly: .readOnly
+            case .none, .unknown: .none
+            }
+        }
+    }
+
+    extension ShareWish {
+        fileprivate init(_ participant: ShareParticipant, _ permission: ScopeManifest.Permission) {
+            let role: ScopeManifest.Role = participant.role == .administrator ? .administrator : .privateUser
+            self.init(
+                participant: participant.participantID ?? "", user: participant.user, permission: permission.rawValue,
+                role: role.rawValue)
+        }
+    }
+
+    extension KeptKeys {
+        /// Keeps wishes for a zone of the user's own, in the place of earlier ones for the same participants.
+        mutating func wish(_ some: [ShareWish], inZone zone: String) {
+            guard !some.isEmpty else { return }
+            let kept = (wishes[zone] ?? []).filter { old in
+                !some.contains { $0.participant == old.participant || $0.user != nil && $0.user == old.user }
+            }
+            setWishes(kept + some.filter { $0.user != nil || $0.signedPermission != .none }, ofZone: zone)
+        }
+
+        /// Takes from the server's list of a share the names of users whom this device invited before they were known.
+        /// Forgets wishes for participants who are not in the list any more.
+        mutating func meet(_ list: [ShareParticipant], inZone zone: String) {
+            guard let known = wishes[zone] else { return }
+            setWishes(
+                known.compactMap { wish in
+                    guard let listed = list.first(where: { $0.participantID == wish.participant || $0.isUser(wish.user) }) else {
+                        return wish.signedPermission == .none ? wish : nil
+                    }
+                    var wish = wish
+                    wish.user = wish.user ?? listed.user
+                    return wish
+                }, ofZone: zone)
+        }
+
+        /// Forgets the wishes that a manifest fulfils.
+        mutating func settle(_ manifest: ScopeManifest, inZone zone: String) {
+            guard let known = wishes[zone] else { return }
+            setWishes(known.filter { !$0.isDone(in: manifest.parts) }, ofZone: zone)
+        }
+
+        private mutating func setWishes(_ some: [ShareWish], ofZone zone: String) {
+            wishes[zone] = some.isEmpty ? nil : Array(some.suffix(Self.wishesMax))
+            if wishes.count > Self.zonesWithWishesMax, let other = wishes.keys.first(where: { $0 != zone }) { wishes[other] = nil }
+        }
+    }
+
+    extension ShareParticipant {
+        /// The name of the user's record, also if the user was invited by it.
+        fileprivate var user: String? {
+            if let name = identity.userRecordName { return name }
+            if case .userRecordName(let name)? = identity.lookupInfo { return name }
+            return nil
+        }
+
+        fileprivate func isUser(_ name: String?) -> Bool { name != nil && user == name && acceptance != .removed }
+    }
+
+    extension OwnKeys {
+        /// Returns the participants of the next manifest of a scope: those of the last one as far as the server's list
+        /// has them still and their accounts have keys, changed as this device's app wishes, and those whom it has
+        /// added. The list can take permissions away and gives none.
+        /// - Parameters:
+        ///   - wishes: the newest for each participant.
+        ///   - list: the share's participants as the server has them; nil: they are not known. Empty: there is no
+        ///     share.
+        ///   - logs: the newest logs of accounts by the names of their users.
+        func participants(
+            after parts: ScopeManifest.Parts, wishes: [ShareWish], list: [ShareParticipant]?, logs: [String: KeyLog]
+        ) -> [ScopeManifest.Participant] {
+            let known = parts.participants.filter { $0.role != .owner }.map { ($0.user, $0.permission, $0.role) }
+            let added = wishes.compactMap { wish -> (String, ScopeManifest.Permission, ScopeManifest.Role)? in
+                guard let user = wish.user, user != parts.place.owner.user, parts.participant(named: user) == nil else { return nil }
+                return (user, wish.signedPermission, wish.signedRole)
+            }
+            let others = (known + added).compactMap { user, permission, role -> ScopeManifest.Participant? in
+                let wish = wishes.last { $0.user == user }
+                var (permission, role) = (wish?.signedPermission ?? permission, wish?.signedRole ?? role)
+                if let list {
+                    guard let listed = list.first(where: { $0.isUser(user) }) else { return nil }
+                    if listed.signedPermission.rawValue < permission.rawValue { permission = listed.signedPermission }
+                    if listed.role != .administrator, role == .administrator { role = .privateUser }
+                }
+                guard permission != .none, let log = logs[user], !log.isReset else { return nil }
+                return .init(user: user, fingerprint: log.fingerprint, head: log.head, permission: permission, role: role)
+            }
+            return [owner] + others
+        }
+
+        /// Returns the participants who leave a scope because their accounts have no keys now. They come again when
+        /// the accounts have some.
+        func withoutKeys(in parts: ScopeManifest.Parts, logs: [String: KeyLog]) -> [ShareWish] {
+            parts.participants.filter { $0.role != .owner && logs[$0.user].map(\.isReset) ?? true }.map {
+                ShareWish(participant: $0.user, user: $0.user, permission: $0.permission.rawValue, role: $0.role.rawValue)
+            }
+        }
+
+        /// Makes the request for the next manifest of a scope, with another version of its key if somebody may do less
+        /// than before or has removed a device.
+        /// - Parameters:
+        ///   - participants: those of the manifest.
+        ///   - logs: the newest logs of their accounts, by the names of their users.
+        ///   - mustRenew: whether the key has another version in any case.
+        ///   - stamp: milliseconds since 1970.
+        /// - Returns: nil if the newest manifest says the same.
+        func nextManifest(
+            after keys: ZoneKeys, participants: [ScopeManifest.Participant], logs: [String: KeyLog], mustRenew: Bool = false, stamp: UInt64,
+            using random: KeyRandom
+        ) throws(CKError) -> KeysScopesModifyRequest? {
+            try CKError.checking {
+                let last = keys.manifest.parts
+                var parts = last
+                parts.participants = participants.sorted { $0.user.utf8.lexicographicallyPrecedes($1.user.utf8) }
+                let isNewKey = mustRenew || self.mustRenew(keys) || parts.takesAway(from: last)
+                guard isNewKey || !parts.participants.elementsEqual(last.participants, by: { $0.isSame(as: $1) }) else { return nil }
+                var random = random
+                guard last.version < .max, last.number < .max, let id = KeyID(scope: last.scope, version: last.version + (isNewKey ? 1 : 0)) else {
+                    throw CKError.keysRefused("The zone has as many versions of its key as it may have")
+                }
+                let key = isNewKey ? try ScopeKey(id, using: &random) : keys.newest
+                (parts.number, parts.before, parts.stamp) = (last.number + 1, keys.manifest.hash, max(stamp, last.stamp + 1))
+                if isNewKey {
+                    parts.version = id.version
+                    parts.keyProofs.append(key.proof)
+                }
+                let older = isNewKey ? try key.seal(older: keys.newest, place: keys.place, using: &random) : nil
+                return try request(for: key, parts, after: keys.manifest, older: older, logs: logs, using: &random)
+            }
+        }
+    }
+
+    extension ScopeManifest.Participant {
+        /// Whether two entries give one account the same rights, whatever was seen of its log.
+        fileprivate func isSame(as other: Self) -> Bool {
+            user.utf8.elementsEqual(other.user.utf8) && fingerprint == other.fingerprint && permission == other.permission && role == other.role
+        }
+    }
+#endif

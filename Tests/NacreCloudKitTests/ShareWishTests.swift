@@ -1,0 +1,155 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import NacreEncryption
+import NacreEncryptionForms
+import Testing
+
+@testable import CloudKit
+
+/// Tests of the rules by which Alice's device decides who has the key of her zone, and by which Bob's takes it.
+struct ShareWishTests {
+    private struct Account {
+        let own: OwnKeys
+        let statement: [UInt8]
+        var log: KeyLog { own.log }
+        var user: String { log.account.user }
+
+        init(_ user: String) throws {
+            var random = SystemRandomBytes()
+            let name = try #require(AccountName(container: "iCloud.test", environment: "development", user: user))
+            let device = try DeviceKeys(using: &random)
+            let (statement, log, key) = try device.begin(name, recovery: RecoveryKey(of: name, using: &random), using: &random)
+            own = OwnKeys(device: device, log: log, accountKeys: [key])
+            self.statement = statement.bytes
+        }
+
+        func wish(_ permission: ScopeManifest.Permission, as role: ScopeManifest.Role = .privateUser) -> ShareWish {
+            ShareWish(participant: "id of \(user)", user: user, permission: permission.rawValue, role: role.rawValue)
+        }
+
+        func listed(
+            _ permission: SharePermission, as role: NacreCloudWire.ParticipantRole = .privateUser, _ acceptance: ParticipantAcceptance = .accepted
+        ) -> ShareParticipant {
+            ShareParticipant(
+                participantID: "id of \(user)", identity: ParticipantIdentity(userRecordName: user), role: role, permission: permission,
+                acceptance: acceptance)
+        }
+    }
+
+    private let alice: Account
+    private let bob: Account
+    private let carol: Account
+    private let place: Place
+    private let random = KeyRandom(source: nil)
+    private var logs: [String: KeyLog] { [alice, bob, carol].reduce(into: [:]) { $0[$1.user] = $1.log } }
+
+    init() throws {
+        (alice, bob, carol) = (try Account("_alice"), try Account("_bob"), try Account("_carol"))
+        place = try #require(Place(owner: alice.log.account, zone: "Notes"))
+    }
+
+    /// Returns the keys that an account has of a scope to which devices have sent these requests.
+    private func keys(of account: Account, after requests: [KeysScopesModifyRequest]) throws -> ZoneKeys {
+        var shown = ShownScope(
+            manifests: requests.map(\.manifest).reversed(), wraps: requests.flatMap(\.wraps), olderKeys: requests.compactMap(\.olderKey))
+        shown.accounts = logs.mapValues { [$0] }
+        var kept = KeptKeys()
+        return try kept.take(shown, at: place, of: account.own)
+    }
+
+    private func first() throws -> KeysScopesModifyRequest { try alice.own.firstKey(at: place, stamp: 1_000, using: random) }
+
+    /// Returns the request for the manifest that follows; nil if the newest says the same.
+    private func next(
+        after requests: [KeysScopesModifyRequest], _ wishes: [ShareWish], list: [ShareParticipant]? = nil
+    ) throws -> KeysScopesModifyRequest? {
+        let keys = try keys(of: alice, after: requests)
+        let participants = alice.own.participants(after: keys.manifest.parts, wishes: wishes, list: list, logs: logs)
+        return try alice.own.nextManifest(after: keys, participants: participants, logs: logs, stamp: 1_000, using: random)
+    }
+
+    @Test func `a new participant gets the key, a raised permission needs none, and each that is taken away makes another for who stays`() throws {
+        var requests = [try first()]
+        /// Takes the next manifest, and checks its version, the number of its wraps and the permissions.
+        func expect(_ wishes: [ShareWish], version: UInt32, wraps: Int, _ permissions: [ScopeManifest.Permission]) throws {
+            let request = try #require(try next(after: requests, wishes))
+            let parts = try ScopeManifest(request.manifest).parts
+            #expect(parts.version == version && request.wraps.count == wraps && parts.participants.map(\.permission) == permissions)
+            #expect((request.olderKey != nil) == (try keys(of: alice, after: requests).newest.id.version < version))
+            requests.append(request)
+            #expect(try next(after: requests, wishes) == nil, "it is done")
+        }
+        try expect([bob.wish(.readOnly), carol.wish(.readWrite)], version: 1, wraps: 2, [.readWrite, .readOnly, .readWrite])
+        try expect([bob.wish(.readWrite)], version: 1, wraps: 0, [.readWrite, .readWrite, .readWrite])
+        try expect([bob.wish(.readOnly)], version: 2, wraps: 3, [.readWrite, .readOnly, .readWrite])
+        try expect([carol.wish(.none)], version: 3, wraps: 2, [.readWrite, .readOnly])
+        let (owners, bobs) = (try keys(of: alice, after: requests), try keys(of: bob, after: requests))
+        #expect(bobs.newest.proof == owners.newest.proof && bobs.older.count == 2 && !bobs.mayWrite && owners.mayWrite)
+        #expect(owners.isOwn && !bobs.isOwn)
+        let error = #expect(throws: CKError.self) { try keys(of: carol, after: requests) }
+        #expect(error?.code == .accountTemporarilyUnavailable)
+    }
+
+    @Test func `A3: the server's list adds nobody and gives nobody more, and takes away what it lacks`() throws {
+        let requests = [try first()]
+        let shared = requests + [try #require(try next(after: requests, [bob.wish(.readOnly)]))]
+        func participants(_ list: [ShareParticipant], _ wishes: [ShareWish] = []) throws -> [ScopeManifest.Participant] {
+            alice.own.participants(after: try keys(of: alice, after: shared).manifest.parts, wishes: wishes, list: list, logs: logs)
+        }
+        #expect(try next(after: shared, [], list: [bob.listed(.readWrite, as: .administrator), carol.listed(.readWrite)]) == nil)
+        #expect(try participants([bob.listed(.readWrite)]).map(\.permission) == [.readWrite, .readOnly])
+        for list in [[], [carol.listed(.readWrite)], [bob.listed(.none)], [bob.listed(.readOnly, .privateUser, .removed)]] {
+            #expect(try participants(list).map(\.user) == [alice.user])
+        }
+        #expect(try participants([bob.listed(.readOnly)], [carol.wish(.readWrite)]).count == 2, "the share does not have her yet")
+        let both = [bob.listed(.readOnly), carol.listed(.readOnly)]
+        #expect(try participants(both, [carol.wish(.readWrite)]).map(\.permission) == [.readWrite, .readOnly, .readOnly])
+    }
+
+    @Test func `A2: another account of a participant is an error with both fingerprints`() throws {
+        var kept = KeptKeys()
+        let name = bob.log.account
+        #expect(try kept.take(ShownAccount(statements: [bob.statement]), ofOther: name).map(\.fingerprint) == [bob.log.fingerprint])
+        #expect(kept.accounts[bob.user]?.fingerprint == bob.log.fingerprint)
+        let forged = try Account(bob.user)
+        let error = #expect(throws: CKError.self) { try kept.take(ShownAccount(statements: [forged.statement]), ofOther: name) }
+        let remedy = error?.userInfo["CKErrorRemedy"] as? String ?? ""
+        #expect(remedy.contains("\(bob.log.fingerprint)") && remedy.contains("\(forged.log.fingerprint)"), "\(remedy)")
+        #expect(kept.accounts[bob.user]?.fingerprint == bob.log.fingerprint)
+        #expect(throws: CKError.self) { try kept.take(ShownAccount(statements: [carol.statement]), ofOther: name) }
+    }
+
+    @Test func `a wish is kept in the device's file, gets the name that the server tells, and goes when it is fulfilled`() async throws {
+        let store = KeyStore(folder: nil)
+        let account = KeyAccount(server: KeyDevice.url, name: alice.log.account)
+        var unnamed = bob.wish(.readOnly)
+        unnamed.user = nil
+        let (wishes, list) = ([unnamed, carol.wish(.readWrite)], [bob.listed(.readOnly)])
+        try await store.update(account) { kept throws(CKError) in kept.wish(wishes, inZone: "Notes") }
+        #expect(try await store.keys(of: account).wishes["Notes"] == wishes)
+        try await store.update(account) { kept throws(CKError) in kept.meet(list, inZone: "Notes") }
+        #expect(try await store.keys(of: account).wishes["Notes"] == [bob.wish(.readOnly)], "Carol is not in the share")
+        let requests = [try first()]
+        let manifest = try ScopeManifest(try #require(try next(after: requests, [bob.wish(.readOnly)])).manifest)
+        try await store.update(account) { kept throws(CKError) in kept.settle(manifest, inZone: "Notes") }
+        #expect(try await store.keys(of: account).wishes.isEmpty)
+    }
+
+    @Test func `the wishes of a share are what the app has changed in it`() throws {
+        let details = ShareDetails(
+            shortGUID: "g", publicPermission: .none, participants: [alice.listed(.readWrite, as: .owner), bob.listed(.readOnly)],
+            owner: alice.listed(.readWrite, as: .owner), currentUserParticipant: nil)
+        var sheet = ShareSheet(details, server: nil)
+        #expect(sheet.wishes.isEmpty)
+        sheet.participants[1].permission = .readWrite
+        #expect(sheet.wishes == [bob.wish(.readWrite)])
+        let guest = CKShareParticipant(wire: carol.listed(.readOnly))
+        try sheet.add(guest)
+        #expect(sheet.wishes == [bob.wish(.readWrite), carol.wish(.readOnly)])
+        try sheet.remove(sheet.participants[1])
+        #expect(sheet.wishes == [carol.wish(.readOnly), bob.wish(.none)])
+        var same = ShareSheet(details, server: nil)
+        try same.add(CKShareParticipant(wire: bob.listed(.readOnly)))
+        #expect(same.wishes == [bob.wish(.readOnly)], "the app has added him, whoever had done so before")
+    }
+}
