@@ -180,11 +180,12 @@
         }
 
         /// Returns the manifest that a save builds on. It is checked again, because an archive may have brought it. One
-        /// of another scope cannot be: its hash alone counts, by which the server tells versions apart.
+        /// of another scope, or of a version that readers take no more, cannot be: its hash alone counts, by which the
+        /// server tells versions apart.
         private func base(of secrets: SecretChange, _ place: RecordPlace) throws(SecretFault) -> RecordManifest? {
             guard let bytes = secrets.manifest else { return nil }
             guard let form = try? RecordManifest(bytes) else { throw .changed }
-            guard form.parts.keyID.scope == newest.id.scope else { return form }
+            guard form.parts.keyID.scope == newest.id.scope, form.parts.keyID.version >= manifest.parts.oldest else { return form }
             try check(form, of: place, parent: secrets.parent, asked: [], kept: nil)
             return form
         }

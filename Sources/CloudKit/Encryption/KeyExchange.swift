@@ -152,7 +152,7 @@
         static let triesMax = 4
 
         let account: KeyAccount
-        private let conversation: Conversation
+        let conversation: Conversation
         /// For the zones of others.
         private let shared: Conversation
         var line: ServerLine { conversation.line }
@@ -217,7 +217,7 @@
         }
 
         /// Adds a manifest to a scope, unless another device or process is quicker.
-        private func send(_ request: KeysScopesModifyRequest, at place: Place) async throws(CKError) {
+        func send(_ request: KeysScopesModifyRequest, at place: Place) async throws(CKError) {
             let isDone = try await unlessConflict { () throws(CKError) in
                 let _: KeysScopesModifyResponse = try await conversation.ask("keys/scopes/modify", request, .change)
             }
@@ -254,15 +254,25 @@
         // MARK: Participants
 
         /// Keeps what this device's app wishes for the share of a zone.
-        /// - Throws: an error with both fingerprints if the server shows another account of a user than before.
+        /// - Throws: an error with both fingerprints if the server shows another account of a user than before. On a
+        ///   device without keys nothing stops the share.
         func wish(_ wishes: [ShareWish], inZone zone: String) async throws(CKError) {
-            if try await line.keyStore.keys(of: account).device != nil {
-                for wish in wishes where wish.signedPermission != .none {
+            let hasKeys = (try? await line.keyStore.keys(of: account))?.device != nil
+            do throws(CKError) {
+                for wish in wishes where hasKeys && wish.signedPermission != .none {
                     if let user = wish.user { _ = try await logs(of: user) }
                 }
+                try await line.keyStore.update(account) { kept throws(CKError) in kept.wish(wishes, inZone: zone) }
+            } catch {
+                if hasKeys { throw error }
+                line.log("CloudKit: this device cannot keep who is to have the keys of the zone '\(zone)': \(error)")
             }
-            try await line.keyStore.update(account) { kept throws(CKError) in kept.wish(wishes, inZone: zone) }
             line.openedKeys.withLock { $0.forget(zone) }
+        }
+
+        /// Takes wishes back whose share the server has not saved.
+        func takeBack(_ wishes: [ShareWish], inZone zone: String) async throws(CKError) {
+            try await line.keyStore.update(account) { kept throws(CKError) in kept.takeBack(wishes, inZone: zone) }
         }
 
         /// Makes another key of a zone of the user's own if a device has sealed or signed the newest one: nobody could

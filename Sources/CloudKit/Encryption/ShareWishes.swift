@@ -51,8 +51,9 @@
     }
 
     extension ShareParticipant {
-        /// Whether the participant is neither the owner nor came by the share's link.
-        fileprivate var isInvited: Bool { role != .owner && role != .publicUser }
+        /// Whether the participant is neither the owner, nor came by the share's link, nor stands for whoever comes first
+        /// by a one-time URL: the server alone says who that is.
+        fileprivate var isInvited: Bool { role != .owner && role != .publicUser && !isOneTime }
 
         fileprivate var signedPermission: ScopeManifest.Permission {
             switch permission {
@@ -80,6 +81,11 @@
                 !some.contains { $0.participant == old.participant || $0.user != nil && $0.user == old.user }
             }
             setWishes(kept + some.filter { $0.user != nil || $0.signedPermission != .none }, ofZone: zone)
+        }
+
+        /// Takes wishes back whose share was not saved.
+        mutating func takeBack(_ some: [ShareWish], inZone zone: String) {
+            if let known = wishes[zone] { setWishes(known.filter { !some.contains($0) }, ofZone: zone) }
         }
 
         /// Takes from the server's list of a share the names of users whom this device invited before they were known.

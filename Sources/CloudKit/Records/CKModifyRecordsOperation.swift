@@ -163,7 +163,12 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     /// Has the keys of encrypted values follow the shares that were saved or deleted.
     private func meetShares(of batch: ModifyPlan.Batch, in answers: [RecordResult]) async {
         for (save, answer) in zip(batch.saves, answers) {
-            if case .record(let saved) = answer, save.sharing != nil { await conversation.meetShare(saved, save.record.recordID) }
+            guard save.sharing != nil else { continue }
+            switch answer {
+            case .record(let saved): await conversation.meetShare(saved, save.record.recordID)
+            case .failure: await conversation.takeBackWishes(of: save)
+            case .deleted: break
+            }
         }
         for (recordID, answer) in zip(batch.deletions, answers.dropFirst(batch.saves.count)) {
             if case .deleted = answer { await conversation.meetEndOfShare(recordID) }

@@ -22,6 +22,15 @@ extension Conversation {
         return failures
     }
 
+    /// Takes back what was kept of a share that the server has refused to save.
+    func takeBackWishes(of save: ModifyPlan.Save) async {
+        #if canImport(NacreEncryption)
+            let recordID = save.record.recordID
+            guard scope == .private, recordID.isZoneWideShare, let wishes = save.sharing?.wishes, !wishes.isEmpty else { return }
+            try? await keyExchange()?.takeBack(wishes, inZone: recordID.zoneID.zoneName)
+        #endif
+    }
+
     /// Gives keys to those who take part in a share now, and makes others where somebody left. An error is told in the
     /// log: the next save of an encrypted value by this device tries again first.
     func meetShare(_ record: Record, _ recordID: CKRecord.ID) async {

@@ -193,6 +193,37 @@ import Testing
         }
     }
 
+    @Test func `after a removal a pass seals old values anew, ends the older key, and leaves an edited object in conflict`() async throws {
+        try await Self.with { scene in
+            let (ada, ben) = (try scene.app(of: Device.ada), try await scene.appWithKeys(of: Self.ben))
+            let saved = try await ada.privateCloudDatabase.save(Self.note("measles"))
+            try await ada.privateCloudDatabase.save(Device.note("plain", "cake"))
+            try await scene.join([ben], by: ada)
+            let two = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "two", zoneID: scene.seen))
+            try await ben.sharedCloudDatabase.save(Self.note("flu", over: two))
+            #expect(try await ada.userKeys().sealAnew() == [], "there is no older key")
+            let bensID = try await ben.userRecordID()
+            try await scene.share(by: ada) { share in
+                share.removeParticipant(try #require(share.participants.first { $0.userIdentity.userRecordID == bensID }))
+            }
+            let outcome = try await ada.userKeys().sealAnew(zone: Device.zoneID.zoneName)
+            #expect(outcome.map(\.zone) == ["Notes"] && outcome.map(\.records) == [2] && outcome.map(\.left) == [0])
+            #expect(try await ada.userKeys().sealAnew() == [])
+            let next = try scene.app(of: Device.ada)
+            for (name, diagnosis) in ["one": "measles", "two": "flu"] {
+                let record = try await next.privateCloudDatabase.record(for: Device.recordID(name))
+                #expect(record.encryptedValues["diagnosis"] as? String == diagnosis)
+            }
+            let keys = try await scene.keys(of: next)
+            #expect(keys.newest.id.version == 2 && keys.older.isEmpty && keys.manifest.parts.oldest == 2)
+            let error = try await refusal { try await ada.privateCloudDatabase.save(Self.note("mumps", over: saved)) }
+            #expect(error.code == .serverRecordChanged)
+            let server = try #require(error.serverRecord)
+            try await ada.privateCloudDatabase.save(Self.note("mumps", over: server))
+            #expect(try await next.privateCloudDatabase.record(for: Self.one).encryptedValues["diagnosis"] as? String == "mumps")
+        }
+    }
+
     @Test func `A3: a participant whom no device with keys has added gets none, until one adds them`() async throws {
         try await Self.with { scene in
             let (ben, cleo) = (try await scene.appWithKeys(of: Self.ben), try await scene.appWithKeys(of: Self.cleo))

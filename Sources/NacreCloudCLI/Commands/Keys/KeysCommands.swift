@@ -8,8 +8,8 @@ enum KeysCommands {
             The device is this machine's user: apps have their keys in the same folder, nacre/keys under XDG_DATA_HOME or ~/.local/share. \(credentials)
             """,
         subcommands: [
-            KeysStatus.command, KeysDevices.command, KeysRemove.command, KeysFingerprint.command, KeysEnrol.command, KeysApprove.command,
-            KeysRecovery.command, KeysReset.command, KeysTrustTree.command,
+            KeysStatus.command, KeysDevices.command, KeysRemove.command, KeysReseal.command, KeysFingerprint.command, KeysEnrol.command,
+            KeysApprove.command, KeysRecovery.command, KeysReset.command, KeysTrustTree.command,
         ])
 
     static let credentials = #"Takes server, environment and account token from the variables of an app: eval "$(nacre env)"."#
@@ -101,7 +101,7 @@ private enum KeysRemove {
     static let command = Command(
         "remove", "Remove a device: it opens nothing that is saved from now on.",
         discussion: """
-            Other devices get the next account key. Zones that this device knows get another key at once, others at their next save. What the device \
+            Other devices get the next account key. Zones with keys get another one at once, or at their next save where that fails. What the device \
             has opened it may keep. Its sign-in stays: nacre session revoke ends that. \(KeysCommands.credentials)
             """,
         arguments: [device], options: KeysCommands.options
@@ -111,6 +111,32 @@ private enum KeysRemove {
             let renewed = try await keys.remove(id)
             if call.has(SharedOptions.json) { return try Output.json(Answer(removed: id, renewed: renewed)) }
             Output.message("Removed. Zones with another key: \(renewed.count)")
+        }
+    }
+}
+
+/// `nacre keys reseal`
+private enum KeysReseal {
+    private struct Answer: Encodable {
+        var zones: [SealedAnew]
+    }
+
+    private static let zone = Argument("zone", "The name of a zone; by default all of the user's own.", isRequired: false)
+
+    static let command = Command(
+        "reseal", "Seal values anew that removed participants and devices may open still.",
+        discussion: """
+            Reads the zones that have older keys, and saves their records anew under the newest one; then the older ones count no more. Apps meet \
+            the records as changed. May be interrupted and begun again. Each line has the zone, the records sealed anew, and those that could not \
+            be. \(KeysCommands.credentials)
+            """,
+        arguments: [zone], options: KeysCommands.options
+    ) { call in
+        try await KeysCommands.with(call) { keys in
+            let zones = try await keys.sealAnew(zone: call.arguments.first)
+            if call.has(SharedOptions.json) { return try Output.json(Answer(zones: zones)) }
+            for zone in zones { try Output.data("\(Output.withoutControls(zone.zone))\t\(zone.records)\t\(zone.left)") }
+            if zones.isEmpty { Output.message("No zone has older keys.") }
         }
     }
 }
