@@ -98,7 +98,7 @@ struct ShareWishTests {
         }
         #expect(try next(after: shared, [], list: [bob.listed(.readWrite, as: .administrator), carol.listed(.readWrite)]) == nil)
         #expect(try participants([bob.listed(.readWrite)]).map(\.permission) == [.readWrite, .readOnly])
-        for list in [[], [carol.listed(.readWrite)], [bob.listed(.none)], [bob.listed(.readOnly, .privateUser, .removed)]] {
+        for list in [[], [carol.listed(.readWrite)], [bob.listed(.none)], [bob.listed(.readOnly, as: .privateUser, .removed)]] {
             #expect(try participants(list).map(\.user) == [alice.user])
         }
         #expect(try participants([bob.listed(.readOnly)], [carol.wish(.readWrite)]).count == 2, "the share does not have her yet")

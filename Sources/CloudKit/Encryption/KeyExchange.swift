@@ -254,20 +254,28 @@
         // MARK: Participants
 
         /// Keeps what this device's app wishes for the share of a zone.
-        /// - Throws: an error with both fingerprints if the server shows another account of a user than before. On a
-        ///   device without keys nothing stops the share.
+        /// - Throws: `internalError`, with both fingerprints, if the server shows another account of a user than before,
+        ///   or if the wish cannot be kept. On a device without keys nothing stops the share.
         func wish(_ wishes: [ShareWish], inZone zone: String) async throws(CKError) {
             let hasKeys = (try? await line.keyStore.keys(of: account))?.device != nil
             do throws(CKError) {
-                for wish in wishes where hasKeys && wish.signedPermission != .none {
-                    if let user = wish.user { _ = try await logs(of: user) }
-                }
                 try await line.keyStore.update(account) { kept throws(CKError) in kept.wish(wishes, inZone: zone) }
             } catch {
                 if hasKeys { throw error }
                 line.log("CloudKit: this device cannot keep who is to have the keys of the zone '\(zone)': \(error)")
             }
             line.openedKeys.withLock { $0.forget(zone) }
+            for wish in wishes where hasKeys && wish.signedPermission != .none {
+                guard let user = wish.user else { continue }
+                do throws(CKError) {
+                    _ = try await logs(of: user)
+                } catch {
+                    // A server that cannot be asked is the share's own error, or asked again before a key is sealed.
+                    guard error.code == .internalError else { continue }
+                    try await takeBack(wishes, inZone: zone)
+                    throw error
+                }
+            }
         }
 
         /// Takes wishes back whose share the server has not saved.

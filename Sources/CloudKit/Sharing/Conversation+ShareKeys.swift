@@ -12,8 +12,10 @@ extension Conversation {
         #if canImport(NacreEncryption)
             for (index, save) in batch.saves.enumerated() {
                 guard scope == .private, save.record.recordID.isZoneWideShare, let wishes = save.sharing?.wishes, !wishes.isEmpty else { continue }
+                // Without a user the share itself is refused.
+                guard let exchange = try? await keyExchange() else { continue }
                 do throws(CKError) {
-                    try await keyExchange()?.wish(wishes, inZone: batch.zoneID.zoneName)
+                    try await exchange.wish(wishes, inZone: batch.zoneID.zoneName)
                 } catch {
                     failures[index] = error
                 }

@@ -1,5 +1,7 @@
 import Foundation
 import NacreCloudTestSupport
+import NacreEncryption
+import NacreEncryptionForms
 import Testing
 
 @testable import CloudKit
