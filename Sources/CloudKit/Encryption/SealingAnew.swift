@@ -2,6 +2,7 @@
     import NacreCloudWire
     import NacreEncryption
     import NacreEncryptionForms
+    import NacreLocks
 
     // The pass after which older versions of a zone's key open nothing any more: values under them are sealed anew, and
     // then the oldest version rises.
