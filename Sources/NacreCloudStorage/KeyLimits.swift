@@ -5,6 +5,8 @@ extension Limits {
     /// Seconds by which the stamp of a manifest, of a record or a scope, may lie ahead of the server's clock. On this
     /// server: a day. The next manifest has a later stamp, so that a wrong clock must not take all of them.
     package static let manifestStampAheadSeconds: Double = 24 * 3600
+    /// Bytes of the manifest of a record's encrypted values, beside those of `recordBytes`. On this server.
+    package static let recordManifestBytes = 65_536
     /// Statements of an account about its keys, in all its logs. Removals of devices and a reset are taken above it,
     /// at most one for each device and one. On this server: two logs of the largest size.
     package static let keyStatementsPerAccount = 2_000

@@ -33,8 +33,6 @@ extension Limits {
     /// Views of a zone that a record keeps: where it is, or has been. On this server: the oldest departures are
     /// forgotten first, and change tokens from before them expire.
     package static let sharedPlacesPerRecord = 16
-    /// Bytes of the manifest of a record's encrypted values, beside those of `recordBytes`. On this server.
-    package static let recordManifestBytes = 65_536
     /// Bytes of `clientChangeTokenData`. On this server; CloudKit gives no number.
     package static let clientChangeTokenBytes = 1024
     /// Characters of an operation ID. On this server: a UUID has 36.

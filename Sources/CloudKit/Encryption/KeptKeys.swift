@@ -153,9 +153,8 @@
                 user: account.name.user, signing: device.map { Hex.encode($0.kept.signing.exposed) },
                 agreement: device.map { Hex.encode($0.kept.agreement.exposed) }, recovery: recovery.map { Hex.encode($0.exposed) },
                 account: own.map(KeyFile.Pin.init), scopes: scopes.isEmpty ? nil : scopes.mapValues(KeyFile.Scope.init),
-                sharedScopes: sharedScopes.isEmpty ? nil : sharedScopes.mapValues(KeyFile.Scope.init),
-                accounts: accounts.isEmpty ? nil : accounts.mapValues(KeyFile.Pin.init), wishes: wishes.isEmpty ? nil : wishes,
-                tree: tree.map(KeyFile.Tree.init))
+                tree: tree.map(KeyFile.Tree.init), sharedScopes: sharedScopes.isEmpty ? nil : sharedScopes.mapValues(KeyFile.Scope.init),
+                accounts: accounts.isEmpty ? nil : accounts.mapValues(KeyFile.Pin.init), wishes: wishes.isEmpty ? nil : wishes)
         }
     }
 
