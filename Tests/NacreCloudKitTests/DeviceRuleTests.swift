@@ -14,7 +14,7 @@ struct DeviceRuleTests {
         var log: KeyLog
         var account: ShownAccount
 
-        /// Begins an account that names a recovery key, as anybody can who knows its public keys.
+        /// Begins an account that names a recovery key, with the words that the key signs for it.
         init(_ secret: SecretBytes) throws {
             var random = SystemRandomBytes()
             let name = try #require(KeyDevice.account?.name)
@@ -51,26 +51,10 @@ struct DeviceRuleTests {
         commitment = try EnrolmentCommitment(keys: new.publicKeys, random: try #require(Digest(try random.bytes(Digest.length))))
     }
 
-    @Test func `A4: an account that the server began for the words is refused by the fingerprint, and no key is kept`() throws {
-        let (real, forged) = (try Shown(secret), try Shown(secret))
-        var kept = KeptKeys()
-        for typed in [
-            real.log.fingerprint.groups, "\(real.log.fingerprint)", String("\(forged.log.fingerprint)".prefix(Digest.typedDigitsMin - 1)), "",
-        ] {
-            let error = #expect(throws: CKError.self) {
-                try kept.join(new, forged.account, of: name, with: secret, fingerprint: typed, using: random)
-            }
-            #expect(error?.localizedDescription == CKError.otherFingerprint.localizedDescription)
-            #expect(kept.device == nil && kept.own == nil)
-        }
-        _ = try kept.join(new, real.account, of: name, with: secret, fingerprint: real.log.fingerprint.groups.uppercased(), using: random)
-        #expect(kept.device?.id == new.id && kept.own?.fingerprint == real.log.fingerprint)
-    }
-
     @Test func `the recovery key adds the device to a log that others verify`() throws {
         var shown = try Shown(secret)
         var kept = KeptKeys()
-        let request = try kept.join(new, shown.account, of: name, with: secret, fingerprint: nil, using: random)
+        let request = try kept.join(new, shown.account, of: name, with: secret, using: random)
         shown.account.statements.append(request.statement)
         shown.account.wraps = request.wraps
         #expect(request.wraps.count == 1 && request.olderKey == nil)
@@ -86,7 +70,7 @@ struct DeviceRuleTests {
         let other = SecretBytes([UInt8](repeating: 7, count: RecoveryWords.secretLength))
         let shown = try Shown(secret)
         let error = #expect(throws: CKError.self) {
-            try kept.join(new, shown.account, of: name, with: other, fingerprint: nil, using: random)
+            try kept.join(new, shown.account, of: name, with: other, using: random)
         }
         #expect(error?.localizedDescription == CKError.otherRecoveryWords.localizedDescription && kept.device == nil)
     }

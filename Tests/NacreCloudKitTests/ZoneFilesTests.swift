@@ -1,5 +1,6 @@
 import Foundation
 import NacreCloudTestSupport
+import NacreCloudWire
 import NacreCrypto
 import NacreEncryptionForms
 import Testing
