@@ -306,7 +306,8 @@ struct KeyExchangeTests {
         await #expect(throws: CKError.self) { try await late.toOpen() }
         #expect(told.withLock { $0 } == 0)
         let name = try #require(KeyDevice.account?.fileName)
-        try FileManager.default.createDirectory(atPath: folder.path + "/late", withIntermediateDirectories: true)
+        // The device keeps the tree of logs without keys.
+        try FileManager.default.removeItem(atPath: "\(folder.path)/late/\(name)")
         try FileManager.default.copyItem(atPath: "\(folder.path)/keys/\(name)", toPath: "\(folder.path)/late/\(name)")
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: "\(folder.path)/late/\(name)")
         for _ in 0..<2 {

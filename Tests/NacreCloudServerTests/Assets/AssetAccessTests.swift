@@ -133,7 +133,7 @@ import Testing
         let url = try await scene.permit("p")
         let client = try await RawClient(port: scene.port)
         let head = "POST \(scene.path(url)) HTTP/1.1\r\nHost: 127.0.0.1:\(scene.port)\r\n"
-        try await client.send(head + "Content-Length: \(Limits.webAssetBytes + 1)\r\n\r\n")
+        try await client.send(head + "Content-Length: \(2 * Limits.webAssetBytes)\r\n\r\n")
         let answer = try await client.response()
         #expect(answer.status == 400 && answer.text.contains("asset is larger than"), "\(answer.text)")
     }
