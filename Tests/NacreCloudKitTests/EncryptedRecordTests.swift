@@ -155,14 +155,14 @@ struct EncryptedRecordTests {
     ]
 
     @Test(arguments: tampering)
-    func `a record that was altered is refused as a whole`(tampering: Tampering) throws {
+    func `A10 and A13 to A15: a record that was altered is refused as a whole`(tampering: Tampering) throws {
         var record = try setting.saved(SealedNote.note())
         _ = try keys.open(record, asked: nil)
         tampering.alter(&record)
         #expect(throws: tampering.fault) { try keys.open(record, asked: nil) }
     }
 
-    @Test func `an older version than one that was seen is refused, and so are two of one stamp`() throws {
+    @Test func `A12: an older version than one that was seen is refused, and so are two of one stamp`() throws {
         let old = try setting.saved(SealedNote.note())
         let new = try setting.saved(SealedNote.note(), now: 2_000)
         let kept = try manifest(new).version
@@ -172,7 +172,7 @@ struct EncryptedRecordTests {
         _ = try keys.open(new, asked: nil, kept: kept)
     }
 
-    @Test func `a record with some of its keys shows those, and one that was asked for cannot be kept back`() throws {
+    @Test func `A13: a record with some of its keys shows those, and one that was asked for cannot be kept back`() throws {
         var record = try setting.saved(SealedNote.note())
         record.fields["b"] = nil
         #expect(try keys.open(record, asked: ["a"]).values == ["a": .string("apple")])
@@ -183,7 +183,7 @@ struct EncryptedRecordTests {
         #expect(try manifest(setting.saved(part, over: record)).parts.fields.map(\.name) == ["a", "b"])
     }
 
-    @Test func `a manifest that does not verify is not built upon`() throws {
+    @Test func `A15: a manifest that does not verify is not built upon`() throws {
         var wire = try setting.saved(SealedNote.note())
         let opened = try keys.open(wire, asked: nil)
         wire.manifest?[2 + KeyID.length] = 1
@@ -206,7 +206,7 @@ struct EncryptedRecordTests {
         #expect(throws: SecretFault.rolledBack) { try keys.open(old, asked: nil, kept: manifest(new).version) }
     }
 
-    @Test func `a version is held against an answer that was asked for before a newer version was seen`() throws {
+    @Test func `A12: a version is held against an answer that was asked for before a newer version was seen`() throws {
         let versions = try [1_000, 2_000, 3_000].map { try setting.saved(SealedNote.note(), now: $0) }
         var seen = SeenRecords()
         seen.note(try manifest(versions[1]), of: versions[1], SealedNote.id)
@@ -263,7 +263,7 @@ struct EncryptedRecordTests {
         #expect(record.ancestor.encryptedValues["b"] as? String == "bread")
     }
 
-    @Test func `a key that is plain and encrypted fails the save, and so does a plain value of an encrypted field`() throws {
+    @Test func `A22: a key that is plain and encrypted fails the save, and so does a plain value of an encrypted field`() throws {
         let record = SealedNote.note()
         record.encryptedValues["title"] = "secret"
         #expect(record.snapshot.fault == ValueFault(key: "title", reason: .plainAndEncrypted))

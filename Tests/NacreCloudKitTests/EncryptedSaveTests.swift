@@ -139,7 +139,7 @@ struct EncryptedSaveTests {
         #expect(await cloud.paths.filter { $0 == "records/modify" }.count == 4)
     }
 
-    @Test func `a refusal of an old key has the keys asked for again, once`() async throws {
+    @Test func `A19: a refusal of an old key has the keys asked for again, once`() async throws {
         let old = ServerError(.badRequest, ServerError.keyIsNotNewestReason)
         let database = try database()
         let record = try await saved(in: database)
@@ -182,7 +182,7 @@ struct EncryptedSaveTests {
 
     // MARK: A server that lies
 
-    @Test func `a record that was altered fails alone, in a fetch and in the feed`() async throws {
+    @Test func `A10: a record that was altered fails alone, in a fetch and in the feed`() async throws {
         let database = try database()
         _ = try await saved(in: database)
         let other = SealedNote.note(named: "other")
@@ -200,7 +200,7 @@ struct EncryptedSaveTests {
         #expect(try changes.modificationResultsByID[other.recordID]?.get().record.encryptedValues["a"] as? String == "apple")
     }
 
-    @Test func `a version that goes back, or loses its encryption, is refused by a process that has seen it`() async throws {
+    @Test func `A12 and A22: a version that goes back, or loses its encryption, is refused by a process that has seen it`() async throws {
         let database = try database()
         let record = try await saved(in: database)
         let old = try #require(await cloud.stored("note", in: Self.zone))

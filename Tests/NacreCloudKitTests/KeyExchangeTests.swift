@@ -232,7 +232,7 @@ struct KeyExchangeTests {
 
     // MARK: New versions
 
-    @Test func `after a new recovery key the next save makes a new version, and the older one still opens`() async throws {
+    @Test func `A19: after a new recovery key the next save makes a new version, and the older one still opens`() async throws {
         let device = try KeyDevice(cloud, in: folder)
         let first = try await device.toSave()
         try await device.replaceRecovery()
@@ -285,7 +285,7 @@ struct KeyExchangeTests {
         #expect(try await KeyDevice(cloud, in: folder).toOpen()?.newest.proof == second.newest.proof)
     }
 
-    @Test func `a device that a signed reset does not name has no keys, and begins nothing`() async throws {
+    @Test func `A23: a device that a signed reset does not name has no keys, and begins nothing`() async throws {
         let device = try KeyDevice(cloud, in: folder)
         _ = try await device.toSave()
         var random = SystemRandomBytes()
@@ -326,13 +326,13 @@ struct KeyExchangeTests {
         #expect(await cloud.keys.statements.count == statements)
     }
 
-    @Test func `a log that the server drops is told, and no key is made in its place`() async throws {
+    @Test func `A8: a log that the server drops is told, and no key is made in its place`() async throws {
         _ = try await KeyDevice(cloud, in: folder).toSave()
         await cloud.change { $0.show(PretendKeys()) }
         try await expectRefused("shows no log of keys", statements: 0)
     }
 
-    @Test func `an account that the server made up does not end the recovery words of one that was just begun`() async throws {
+    @Test func `A8: an account that the server made up does not end the recovery words of one that was just begun`() async throws {
         let forger = PretendCloud()
         _ = try await KeyDevice(forger, in: folder, "forger").toSave()
         let forged = await forger.keys
@@ -344,7 +344,7 @@ struct KeyExchangeTests {
         #expect(try await device.kept().recovery?.count == RecoveryWords.secretLength)
     }
 
-    @Test func `a log that ends before what was seen is refused`() async throws {
+    @Test func `A8: a log that ends before what was seen is refused`() async throws {
         let device = try KeyDevice(cloud, in: folder)
         _ = try await device.toSave()
         try await device.replaceRecovery()
@@ -353,7 +353,7 @@ struct KeyExchangeTests {
         try await expectRefused("The log ends at statement 0, and had statement 1", statements: 1)
     }
 
-    @Test func `the account of another device in the place of the known one is refused`() async throws {
+    @Test func `A8: the account of another device in the place of the known one is refused`() async throws {
         _ = try await KeyDevice(cloud, in: folder).toSave()
         let forger = PretendCloud()
         _ = try await KeyDevice(forger, in: folder, "forger").toSave()
@@ -362,7 +362,7 @@ struct KeyExchangeTests {
         try await expectRefused("signed reset", statements: 1)
     }
 
-    @Test func `a scope that ends before what was seen is refused`() async throws {
+    @Test func `A12: a scope that ends before what was seen is refused`() async throws {
         let device = try KeyDevice(cloud, in: folder)
         _ = try await device.toSave()
         let old = await cloud.keys.scopes
@@ -372,7 +372,7 @@ struct KeyExchangeTests {
         try await expectRefused("The scope ends at manifest 0, and had manifest 1", statements: 2)
     }
 
-    @Test func `keys of a zone that the server drops are missed, unless a signed reset has ended them`() async throws {
+    @Test func `A12 and A23: keys of a zone that the server drops are missed, unless a signed reset has ended them`() async throws {
         let device = try KeyDevice(cloud, in: folder)
         _ = try await device.toSave()
         await cloud.change { $0.scopes = [:] }
@@ -385,14 +385,14 @@ struct KeyExchangeTests {
         #expect(try await KeyDevice(cloud, in: folder).toOpen() == nil)
     }
 
-    @Test func `the scope of a zone is refused at another`() async throws {
+    @Test func `A15: the scope of a zone is refused at another`() async throws {
         let device = try KeyDevice(cloud, in: folder)
         _ = try await device.toSave(CKRecordZone.ID(zoneName: "Lists"))
         await cloud.change { $0.scopes["Notes"] = $0.scopes["Lists"] }
         try await expectRefused("another", statements: 1)
     }
 
-    @Test func `keys of a zone that was deleted are refused for the zone that took its name`() async throws {
+    @Test func `A12: keys of a zone that was deleted are refused for the zone that took its name`() async throws {
         _ = try await KeyDevice(cloud, in: folder).toSave()
         let old = await cloud.keys.scopes
         await cloud.change { $0.scopes = [:] }

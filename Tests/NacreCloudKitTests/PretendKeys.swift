@@ -16,7 +16,7 @@ struct PretendKeys: Sendable {
 
     var statements: [[UInt8]] = []
     /// The account key by the device that it is sealed for.
-    private(set) var accountWraps: [KeyWrap.Subject: [UInt8]] = [:]
+    var accountWraps: [KeyWrap.Subject: [UInt8]] = [:]
     private(set) var olderAccountKeys: [[UInt8]] = []
     /// The scopes by the names of their zones.
     var scopes: [String: Scope] = [:]

@@ -1,0 +1,204 @@
+import Foundation
+import NacreCloudWire
+import NacreEncryptionForms
+import Testing
+
+@testable import CloudKit
+
+/// Tests of attacks of a server on its users' records. The numbers are those of docs/encryption.md.
+///
+/// A process that is new has seen no version of a record, so that the record itself must tell what was done to it.
+struct HostileRecordsTests {
+    private static let notes = HostileServer.notes
+    private static let other = CKRecord.ID(recordName: "other", zoneID: SealedNote.zoneID)
+    private let server: HostileServer
+    private var cloud: PretendCloud { server.cloud }
+
+    init() async throws { server = try await HostileServer() }
+
+    /// Returns the error of a record that a new process asks for.
+    private func refusal(of id: CKRecord.ID = SealedNote.id) async throws -> CKError {
+        let database = try server.database()
+        return try #require(await thrown { try await database.record(for: id) })
+    }
+
+    // MARK: Another place
+
+    /// A thing that the server puts in another place.
+    struct Move: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        var asked = SealedNote.id
+        let make: @Sendable (HostileServer) async throws -> Void
+    }
+
+    private static let moves = [
+        Move(testDescription: "a value to another field") { await $0.cloud.alter("note", in: notes) { $0.fields["a"] = $0.fields["b"] } },
+        Move(testDescription: "two values in each other's fields") {
+            await $0.cloud.alter("note", in: notes) { ($0.fields["a"], $0.fields["b"]) = ($0.fields["b"], $0.fields["a"]) }
+        },
+        Move(testDescription: "a list in the place of a value") { await $0.cloud.alter("note", in: notes) { $0.fields["a"] = $0.fields["list"] } },
+        Move(testDescription: "a value to another record") { server in
+            let value = try await server.stored("other").fields["a"]
+            await server.cloud.alter("note", in: notes) { $0.fields["a"] = value }
+        },
+        Move(testDescription: "all that was saved together to another record", asked: other) { server in
+            let note = try await server.stored("note")
+            await server.cloud.alter("other", in: notes) { ($0.fields, $0.manifest) = (note.fields, note.manifest) }
+        },
+        Move(testDescription: "a record under another name", asked: other) { server in
+            let note = try await server.stored("note")
+            await server.cloud.alter("other", in: notes) {
+                $0 = note
+                $0.recordName = "other"
+            }
+        },
+        Move(testDescription: "a record of another type") { await $0.cloud.alter("note", in: notes) { $0.recordType = "Memo" } },
+        Move(testDescription: "a value to another zone") { server in
+            let value = try await server.stored("note", in: HostileServer.lists).fields["a"]
+            await server.cloud.alter("note", in: notes) { $0.fields["a"] = value }
+        },
+    ]
+
+    private func saveAll() async throws {
+        let database = try server.database()
+        let values: [String: any CKRecordValueProtocol] = ["a": "apple", "b": "bread", "list": ["x", "y"]]
+        let elsewhere = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "note", zoneID: CKRecordZone.ID(zoneName: "Lists")))
+        elsewhere.encryptedValues["a"] = "apple"
+        for record in [SealedNote.note(values), SealedNote.note(values, named: "other"), elsewhere] { try await database.save(record) }
+    }
+
+    @Test(arguments: moves) func `A10: what was moved to another place is refused, and nothing else is`(move: Move) async throws {
+        try await saveAll()
+        try await move.make(server)
+        let error = try await refusal(of: move.asked)
+        #expect(error.code == .internalError && error.localizedDescription.contains("'\(move.asked.recordName)'"))
+        let rest = move.asked == SealedNote.id ? Self.other : SealedNote.id
+        #expect(try await server.database().record(for: rest).encryptedValues["a"] as? String == "apple")
+    }
+
+    @Test func `A10: a record of another zone shows no value, and takes the place of none that was seen`() async throws {
+        try await saveAll()
+        let seen = try server.database()
+        _ = try await seen.record(for: SealedNote.id)
+        let elsewhere = try await server.stored("note", in: HostileServer.lists)
+        await cloud.alter("note", in: Self.notes) { $0 = elsewhere }
+        #expect(try await server.database().record(for: SealedNote.id).encryptedValues.allKeys().isEmpty)
+        #expect(await thrown { try await seen.record(for: SealedNote.id) }?.code == .internalError)
+    }
+
+    @Test func `A10: a record and its keys are refused in another container`() async throws {
+        try await saveAll()
+        let settings = CloudKitServer(
+            url: try #require(URL(string: KeyDevice.url)), environment: .development, apiToken: "app", accountToken: "account")
+        let line = ServerLine(
+            identifier: "iCloud.other", source: .explicit(settings), transport: cloud, timekeeper: PretendTime().timekeeper,
+            keyStore: server.phone)
+        let user = ServerLine.KnownUser(settings: try line.settings(), recordName: "_alice")
+        line.knownUser.withLock { $0 = user }
+        let database = CKContainer(line: line).privateCloudDatabase
+        #expect(await thrown { try await database.record(for: SealedNote.id) }?.code == .internalError)
+    }
+
+    // MARK: Another version
+
+    @Test func `A11: an old value beside new ones is refused, and so is an old manifest`() async throws {
+        let database = try server.database()
+        let record = try await database.save(SealedNote.note())
+        let old = try await server.stored("note")
+        (record.encryptedValues["a"], record.encryptedValues["b"]) = ("almond", "butter")
+        try await database.save(record)
+        let new = try await server.stored("note")
+        let mixes: [@Sendable (inout Record) -> Void] = [
+            { $0.fields["a"] = old.fields["a"] }, { $0.fields["b"] = old.fields["b"] }, { $0.manifest = old.manifest },
+        ]
+        for mix in mixes {
+            await cloud.alter("note", in: Self.notes) { $0 = new }
+            #expect(try await server.database().record(for: SealedNote.id).encryptedValues["a"] as? String == "almond")
+            await cloud.alter("note", in: Self.notes, mix)
+            #expect(try await refusal().code == .internalError)
+        }
+    }
+
+    /// Has the server answer the next request for changes, and the next query, with a record.
+    private func show(_ record: Record) async {
+        await cloud.answerZoneChanges(
+            .page(ChangesZoneResponse.Page(zoneID: Self.notes, records: [.record(record)], syncToken: "1", moreComing: false)))
+        var found = record
+        found.zoneID = Self.notes
+        await cloud.answerQueries(RecordsQueryResponse(records: [found]))
+    }
+
+    /// Returns the record of the note in the feed, and in a query.
+    /// - Parameter keys: the fields that are asked for; nil: all.
+    private func shown(to database: CKDatabase, _ keys: [String]? = nil) async throws -> [Result<CKRecord, any Error>] {
+        let changes = try await database.recordZoneChanges(inZoneWith: SealedNote.zoneID, since: nil, desiredKeys: keys)
+        let query = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))
+        let found = try await database.records(matching: query, inZoneWith: SealedNote.zoneID, desiredKeys: keys)
+        return [
+            try #require(changes.modificationResultsByID[SealedNote.id]).map(\.record),
+            try #require(found.matchResults.first { $0.0 == SealedNote.id }?.1),
+        ]
+    }
+
+    @Test func `A12: a record that goes back is refused in the feed and in a query too, by a process that has seen it`() async throws {
+        let database = try server.database()
+        let record = try await database.save(SealedNote.note())
+        let old = try await server.stored("note")
+        record.encryptedValues["a"] = "almond"
+        try await database.save(record)
+        await show(try await server.stored("note"))
+        for result in try await shown(to: database) { #expect(try result.get().encryptedValues["a"] as? String == "almond") }
+        await show(old)
+        for result in try await shown(to: database) { #expect(result.word == "internalError") }
+    }
+
+    @Test func `A13: a value that was asked for cannot be kept back, by whichever request`() async throws {
+        try await server.database().save(SealedNote.note())
+        let whole = try await server.stored("note")
+        var part = whole
+        part.fields["b"] = nil
+        for (record, keys, word) in [(whole, nil, "ok"), (part, nil, "internalError"), (part, ["a", "b"], "internalError"), (part, ["a"], "ok")] {
+            await cloud.alter("note", in: Self.notes) { $0 = record }
+            let database = try server.database()
+            #expect(try await database.records(for: [SealedNote.id], desiredKeys: keys)[SealedNote.id]?.word == word)
+            await show(record)
+            for result in try await shown(to: database, keys) { #expect(result.word == word, "\(keys ?? [])") }
+        }
+    }
+
+    @Test func `A13: the end of a list cannot be cut off`() async throws {
+        try await server.database().save(SealedNote.note(["list": (0..<100).map { "item \($0)" }]))
+        await cloud.alter("note", in: Self.notes) { record in
+            guard case .sealed(var value)? = record.fields["list"] else { return }
+            value.bytes.removeLast(16)
+            record.fields["list"] = .sealed(value)
+        }
+        #expect(try await refusal().code == .internalError)
+    }
+
+    @Test(arguments: [false, true]) func `A14: a record below another parent, or below none, is refused`(hasParent: Bool) async throws {
+        let record = SealedNote.note()
+        record.setParent(CKRecord.ID(recordName: "folder", zoneID: SealedNote.zoneID))
+        try await server.database().save(record)
+        await cloud.alter("note", in: Self.notes) { $0.parent = hasParent ? Reference(recordName: "other", action: .none) : nil }
+        #expect(try await refusal().code == .internalError)
+    }
+
+    @Test(arguments: [false, true]) func `A15: a record under a key that has only the name of the zone's is refused`(asPhone: Bool) async throws {
+        try await server.database().save(SealedNote.note())
+        let phone = try #require(try await server.log().enrolled.keys.first)
+        let forged = try await server.forgedRecord(in: server.stored("note"), writer: asPhone ? phone : server.forger.id)
+        await cloud.alter("note", in: Self.notes) { $0 = forged }
+        #expect(try await refusal().code == .internalError)
+    }
+
+    @Test func `A22: a field that an app keeps encrypted is nothing as a plain one, and a plain value in its place is refused`() async throws {
+        let database = try server.database()
+        let record = try await database.save(SealedNote.note())
+        #expect(record["a"] as? String == nil)
+        await cloud.alter("note", in: Self.notes) { $0.fields["a"] = .string("apple") }
+        #expect(try await refusal().code == .internalError, "the manifest has the field")
+        let error = try #require(await thrown { try await database.record(for: SealedNote.id) })
+        #expect(error.code == .internalError && error.userInfo["CKErrorField"] as? String == "a")
+    }
+}
