@@ -91,7 +91,8 @@ otlp: setup ## have what OpenTelemetry collectors are sent read by OpenTelemetry
 	@NACRE_TESTS=require NACRE_OTLP_PYTHON="$$(Scripts/otlp/setup)" swift test $(BUILD_FLAGS) --filter IndependentOTLPTests
 
 encryption: setup ## compare the parts of encrypted values with PyPI's cryptography, which it installs
-	@NACRE_TESTS=require NACRE_ENCRYPTION_PYTHON="$$(Scripts/encryption/setup)" swift test $(BUILD_FLAGS) --filter IndependentEncryptionTests
+	@NACRE_TESTS=require NACRE_ENCRYPTION_RECORDS=10000 NACRE_ENCRYPTION_PYTHON="$$(Scripts/encryption/setup)" \
+		swift test $(BUILD_FLAGS) --filter 'IndependentEncryptionTests|RandomRecordTests'
 
 dist: ## build what is handed out into build/dist: a tarball that needs no Swift, a Debian package, a Dockerfile
 	@Scripts/setup dist

@@ -3,9 +3,7 @@ import NacreCloudTestSupport
 import NacreCrypto
 import Testing
 
-private let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../Scripts/encryption")
-    .standardizedFileURL
-private let vectors = folder.appendingPathComponent("vectors.json")
+private let vectors = OthersPython.scripts.appendingPathComponent("vectors.json")
 
 struct VectorTests {
     @Test func `the same secrets give the bytes that they always gave`() throws {
@@ -23,13 +21,15 @@ struct VectorTests {
 @Suite(.enabled(if: OthersPython.path != nil, "NACRE_ENCRYPTION_PYTHON names no Python; see `make encryption`"))
 struct IndependentEncryptionTests {
     @Test func `another implementation makes the same bytes of the same secrets, and opens them`() async throws {
-        let script = folder.appendingPathComponent("forms").path
+        let script = OthersPython.scripts.appendingPathComponent("forms").path
         let (status, output) = try await Program(try #require(OthersPython.path), [script, vectors.path]).run(keepsErrors: true)
         #expect(status == 0, "\(String(decoding: output, as: UTF8.self))")
     }
 }
 
 /// The Python with the independent implementation.
-private enum OthersPython {
+enum OthersPython {
     static let path = ProcessInfo.processInfo.environment["NACRE_ENCRYPTION_PYTHON"]
+    static let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../Scripts/encryption")
+        .standardizedFileURL
 }
