@@ -79,8 +79,9 @@ struct HostileKeysTests {
         let next = try await server.forgedKey(isNext: true)
         try #require(accountWraps.count == 1)
         await cloud.change { keys in
-            // In front of what was asked for: a key of another zone, and a version that no manifest has.
-            keys.scopes["Notes"]?.wraps.insert(contentsOf: [next.wrap.bytes] + (keys.scopes["Lists"]?.wraps ?? []), at: 0)
+            // In front of what was asked for: a version that no manifest has, and a key of another zone.
+            let others = [next.wrap.bytes] + (keys.scopes["Lists"]?.wraps ?? [])
+            keys.scopes["Notes"]?.wraps.insert(contentsOf: others, at: 0)
             for wrap in accountWraps { keys.accountWraps[wrap.subject] = wrap.bytes }
         }
         let later = try await server.process().toSave()

@@ -1,6 +1,8 @@
 import Foundation
 import NacreCloudWire
+import NacreEncryption
 import NacreEncryptionForms
+import NacreLocks
 import Testing
 
 @testable import CloudKit
