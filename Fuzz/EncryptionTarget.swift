@@ -38,6 +38,33 @@ enum EncryptionTarget {
         }
         let text = String(decoding: bytes, as: UTF8.self)
         if let id = KeyID(text: text) { promise("a key's name is written as it was read", id.text == text) }
+        if let link = LinkSecret(fragment: text) { promise("a link is written as it was read", link.fragment == text.lowercased()) }
+        if let secret = try? RecoveryWords.secret(from: text) {
+            let words = (try? RecoveryWords.words(for: secret))?.joined(separator: " ")
+            promise("words that were read have one secret", words.flatMap { try? RecoveryWords.secret(from: $0) } == secret)
+        }
+        checkChain(bytes)
+    }
+
+    /// Reads several forms, each behind its length in two bytes: the statements of a log, or the manifests of a scope.
+    private static func checkChain(_ bytes: [UInt8]) {
+        var (forms, rest): ([[UInt8]], ArraySlice<UInt8>) = ([], bytes[...])
+        while let high = rest.popFirst(), let low = rest.popFirst(), Int(high) << 8 + Int(low) <= rest.count {
+            forms.append(Array(rest.prefix(Int(high) << 8 + Int(low))))
+            rest = rest.dropFirst(Int(high) << 8 + Int(low))
+        }
+        let statements = forms.compactMap { try? KeyStatement($0) }
+        // A server reads a log again without its signatures, and by all other rules.
+        let (verified, unsigned) = (try? KeyLog(statements), try? KeyLog(verified: statements))
+        promise("a log that verifies is read without its signatures too", verified == nil || verified == unsigned)
+        if let unsigned { promise("a log has a hash of each statement", unsigned.hash(at: unsigned.head.number) == unsigned.head.hash) }
+        let manifests = forms.compactMap { try? ScopeManifest($0) }
+        guard let first = manifests.first, let log = verified else { return }
+        if let chain = try? ScopeChain(
+            manifests, of: first.parts.place, root: first.parts.root, owner: log.fingerprint, logs: [log.fingerprint: log])
+        {
+            promise("a chain ends with its newest manifest", chain.head == manifests[manifests.count - 1].head)
+        }
     }
 
     @discardableResult private static func check<Value: Form>(_: Value.Type, _ bytes: [UInt8]) -> Value? {

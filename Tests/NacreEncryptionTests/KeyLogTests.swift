@@ -128,6 +128,16 @@ struct KeyLogTests {
         }
     }
 
+    @Test func `A8: a statement that an enrolled device signed with another number than the next is refused`() throws {
+        let ada = try SampleAccount("_ada")
+        for number in [0, 2, .max] as [UInt64] {
+            let statement = try KeyStatement(
+                number: number, before: ada.head.hash, action: SampleAccount.reset(), signer: ada.first.id, sign: ada.first.sign)
+            var log = try ada.log
+            #expect(throws: KeyLogFault.notNext(number: number)) { try log.append(statement) }
+        }
+    }
+
     @Test func `A23: a new beginning is taken only after a reset that the account signed`() throws {
         var ada = try SampleAccount("_ada")
         let kept = try ada.log
