@@ -91,6 +91,7 @@ otlp: setup ## have what OpenTelemetry collectors are sent read by OpenTelemetry
 	@NACRE_TESTS=require NACRE_OTLP_PYTHON="$$(Scripts/otlp/setup)" swift test $(BUILD_FLAGS) --filter IndependentOTLPTests
 
 encryption: setup ## compare the parts of encrypted values with PyPI's cryptography, which it installs
+	@Scripts/encryption/defences check
 	@NACRE_TESTS=require NACRE_ENCRYPTION_RECORDS=10000 NACRE_ENCRYPTION_PYTHON="$$(Scripts/encryption/setup)" \
 		swift test $(BUILD_FLAGS) --filter 'IndependentEncryptionTests|RandomRecordTests'
 

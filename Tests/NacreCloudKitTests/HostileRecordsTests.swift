@@ -154,6 +154,18 @@ struct HostileRecordsTests {
         for result in try await shown(to: database) { #expect(result.word == "internalError") }
     }
 
+    @Test func `A12: a record that lost its values and its manifest is refused by a process that has seen them`() async throws {
+        let database = try server.database()
+        try await database.save(SealedNote.note())
+        await cloud.alter("note", in: Self.notes) { record in
+            record.manifest = nil
+            record.fields = ["title": .string("plain")]
+        }
+        #expect(await thrown { try await database.record(for: SealedNote.id) }?.code == .internalError)
+        await show(try await server.stored("note"))
+        for result in try await shown(to: database) { #expect(result.word == "internalError") }
+    }
+
     @Test func `A13: a value that was asked for cannot be kept back, by whichever request`() async throws {
         try await server.database().save(SealedNote.note())
         let whole = try await server.stored("note")
