@@ -9,6 +9,14 @@ package func keysVerdict(_ target: DatabaseTarget, by caller: Caller) -> ServerE
     return target.scope == .private ? nil : .keysAreInPrivateDatabase
 }
 
+/// Decides whether a caller may ask for the scopes of zones in a database: a user, in the private one, and in the shared
+/// one for zones of others.
+package func scopesVerdict(_ target: DatabaseTarget, by caller: Caller) -> ServerError? {
+    guard target.scope == .shared else { return keysVerdict(target, by: caller) }
+    if case .failure(let fault) = databaseVerdict(target, for: .read, by: caller) { return fault }
+    return nil
+}
+
 extension Cloud {
     /// `keys/append`: adds a statement to the caller's log of keys. A repeated request finds its statement as the
     /// newest, and is answered as before.

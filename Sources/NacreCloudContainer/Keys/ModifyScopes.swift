@@ -89,7 +89,7 @@ extension Cloud {
 
     /// Returns a zone whose scope a request names: the caller's own, or in the shared database one of another user.
     private func scopedZone(_ zoneID: ZoneID, _ target: DatabaseTarget, by caller: Caller) async throws -> RequestedZone {
-        if target.scope != .shared, let fault = keysVerdict(target, by: caller) { throw fault }
+        if let fault = scopesVerdict(target, by: caller) { throw fault }
         return try await database(holding: zoneID, target, for: .read, by: caller).zone(zoneID)
     }
 }

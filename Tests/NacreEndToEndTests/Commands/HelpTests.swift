@@ -146,7 +146,7 @@ struct HelpTests {
         Documented("keys status", "container json"), Documented("keys devices", "container json"),
         Documented("keys remove", "container json"), Documented("keys reseal", "container json"),
         Documented("keys fingerprint", "container json"),
-        Documented("keys enrol", "recovery trust-server container json"), Documented("keys approve", "container json"),
+        Documented("keys enrol", "recovery container json"), Documented("keys approve", "container json"),
         Documented("keys recovery", "replace container json"), Documented("keys reset", "recovery container json"),
         Documented("explain", "markdown json"),
         Documented("up", "environment email env-file listen data server token-file config json"),
