@@ -98,7 +98,8 @@ extension Cloud {
         return (database, account)
     }
 
-    /// Removes the logs of keys of a private database, all that is sealed for its user, and the enrolments.
+    /// Removes all that is sealed for the user of a private database, and the enrolments. The logs stay, which are public
+    /// keys: others verify by them what the user wrote in their zones.
     package func forgetKeys(of database: DatabaseID) async throws {
         while try await stored({ try await self.store.write { .commit(try $0.forgetKeys(of: database)) } }) {}
     }
@@ -165,11 +166,11 @@ extension Form {
 }
 
 extension WriteTransaction {
-    /// Removes some entries of keys of a database.
+    /// Removes some entries of keys of a database, but no statements.
     /// - Returns: whether there were any.
     fileprivate func forgetKeys(of database: DatabaseID) throws -> Bool {
         var gone: [EntryKey] = []
-        for kind in [EntryKind.keyStatement, .accountKeyWrap, .olderAccountKey, .enrolment] {
+        for kind in [EntryKind.accountKeyWrap, .olderAccountKey, .enrolment] {
             gone += try entries(in: database, kind, after: nil, limit: Limits.resultsPerPage).map(\.key)
         }
         if gone.isEmpty { return false }
