@@ -401,6 +401,18 @@ struct KeyExchangeTests {
         try await expectRefused("an earlier zone", statements: 1)
     }
 
+    @Test func `an answer about the log that tells of a reset is held back, and asks for no other`() async throws {
+        let device = try KeyDevice(cloud, in: folder)
+        _ = try await device.toSave()
+        let reset = PretendCloud.refusal(ServerError(.zoneNotFound, ServerError.encryptedDataResetReason))
+        let faults = [PretendCloud.Fault](repeating: .answer(status: reset.status, headers: [:], body: reset.body), count: 20)
+        for fault in faults { await cloud.failNext(fault) }
+        let count = await cloud.paths.count
+        let error = try #require(await #expect(throws: CKError.self) { try await device.own() })
+        #expect(error.code == .internalError && !error.tellsReset, "\(error)")
+        #expect(await cloud.paths.dropFirst(count) == ["keys/log"])
+    }
+
     @Test func `a container that reaches its server by no network keeps its keys in memory`() throws {
         let setting = Setting()
         #expect(setting.container.line.keyStore.folder == nil)

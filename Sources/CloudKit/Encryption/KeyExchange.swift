@@ -434,7 +434,7 @@
                 let request = KeysLogRequest(user: user, after: shown.statements.isEmpty ? nil : shown.statements.count - 1, treeSize: size)
                 let page: KeysLogResponse
                 do throws(CKError) {
-                    page = try await conversation.ask("keys/log", request, .read)
+                    page = try await conversation.ask(Conversation.logPath, request, .read)
                 } catch {
                     guard error.userInfo[CKError.serverTextKey] as? String == ServerError.treeIsSmallerReason else { throw error }
                     throw .treeRefused("The server's tree of logs is smaller than the one that this device has seen")

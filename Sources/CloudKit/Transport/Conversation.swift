@@ -149,7 +149,11 @@ struct Conversation: Sendable {
         do throws(CKError) {
             return try await send(path, .post, request.json(), kind, since: start)
         } catch {
-            if error.tellsReset { try await checkReset(ofZonesNamed: nil) }
+            if error.tellsReset {
+                // The check asks for the log itself, and an answer to that tells of no zone.
+                guard path != Self.logPath else { throw .resetIsNotSigned }
+                try await checkReset(ofZonesNamed: nil)
+            }
             throw error
         }
     }
@@ -266,6 +270,7 @@ struct Conversation: Sendable {
     }
 
     private static let callerPath = "users/caller"
+    static let logPath = "keys/log"
     /// The header in which a server tells its version, in lower case.
     private static let versionHeader = "x-nacre-version"
 
