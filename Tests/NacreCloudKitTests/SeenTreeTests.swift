@@ -70,6 +70,45 @@ struct SeenTreeTests {
         #expect(trusted.keys == .here && trusted.tree == nil)
     }
 
+    @Test func `after a backup was put back, the device takes the older log and zone's keys once the user takes the tree`() async throws {
+        let device = try KeyDevice(cloud, in: folder)
+        _ = try await device.toSave()
+        let backup = await cloud.keys
+        try await device.replaceRecovery()
+        #expect(try await KeyDevice(cloud, in: folder).toSave().newest.id.version == 2)
+        await cloud.change { $0 = backup }
+        try await expectRefused("smaller")
+        try await KeyDevice(cloud, in: folder).userKeys().trustTree()
+        #expect(try await KeyDevice(cloud, in: folder).toOpen()?.newest.id.version == 1)
+        #expect(try await KeyDevice(cloud, in: folder).toSave().newest.id.version == 1)
+    }
+
+    @Test func `after a backup without this device's keys, taking the tree says what to do next`() async throws {
+        try await see()
+        let forger = PretendCloud()
+        _ = try await KeyDevice(forger, in: folder, "other device").toSave()
+        let older = await forger.keys
+        await cloud.change { $0 = older }
+        try await KeyDevice(cloud, in: folder).userKeys().trustTree()
+        let elsewhere = try await KeyDevice(cloud, in: folder).userKeys().status()
+        #expect(elsewhere.keys == .elsewhere && elsewhere.next.contains("nacre keys enrol"))
+        await cloud.change { $0 = PretendKeys() }
+        try await KeyDevice(cloud, in: folder).userKeys().trustTree()
+        #expect(try await KeyDevice(cloud, in: folder).userKeys().status().keys == .none)
+        _ = try await KeyDevice(cloud, in: folder).toSave()
+        #expect(try await KeyDevice(cloud, in: folder).userKeys().status().keys == .here)
+    }
+
+    @Test func `a tree that does not verify by itself is not taken, and nothing is forgotten`() async throws {
+        try await see()
+        let before = try await KeyDevice(cloud, in: folder).kept()
+        let body = KeysLogResponse(statements: []).json(AnswerForm(details: true))
+        await cloud.failNext(.answer(status: 200, headers: [:], body: body))
+        await #expect(throws: CKError.self) { try await KeyDevice(cloud, in: folder).userKeys().trustTree() }
+        let after = try await KeyDevice(cloud, in: folder).kept()
+        #expect(after.tree == before.tree && after.own == before.own && after.scopes == before.scopes)
+    }
+
     @Test func `a larger tree that does not extend the one that was seen is refused, and both heads are kept`() async throws {
         try await see()
         await cloud.change { $0.tree = [$0.tree[0], Self.stranger("b"), Self.stranger("c")] }

@@ -427,7 +427,7 @@
         }
 
         /// - Parameter seen: the tree of which the server is to prove that the tree of the last page extends it.
-        private func pages(of user: String?, since seen: SeenTree?) async throws(CKError) -> (ShownAccount, KeysLogResponse.Tree?) {
+        func pages(of user: String?, since seen: SeenTree?) async throws(CKError) -> (ShownAccount, KeysLogResponse.Tree?) {
             var shown = ShownAccount()
             let size = seen.map { Int(clamping: $0.head.size) }
             while true {

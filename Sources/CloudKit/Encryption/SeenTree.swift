@@ -92,10 +92,28 @@
 
     extension UserKeys {
         /// Takes the tree of logs that the server shows now, in the place of the one that this device has seen, and
-        /// forgets the proof of a fork. It is for a server that was put back from a backup.
+        /// forgets the proof of a fork. Forgets what was seen of the account's log, of other users' accounts and of
+        /// zones' keys, too: they may all be older now. It is for a server that was put back from a backup.
+        ///
+        /// - Throws: an error if what the server shows does not verify by itself. Nothing is forgotten then.
         package func trustTree() async throws(CKError) {
-            try await line.keyStore.update(exchange.account) { kept throws(CKError) in kept.tree = nil }
-            _ = try await exchange.accountState()
+            let (shown, tree) = try await exchange.pages(of: nil, since: nil)
+            try await line.keyStore.update(exchange.account) { [name = exchange.account.name] kept throws(CKError) in
+                try kept.trust(shown, tree, of: name)
+            }
+            forgetOpened()
+        }
+    }
+
+    extension KeptKeys {
+        fileprivate mutating func trust(_ shown: ShownAccount, _ tree: KeysLogResponse.Tree?, of account: AccountName) throws(CKError) {
+            (self.tree, own) = (nil, nil)
+            (scopes, sharedScopes, accounts) = ([:], [:], [:])
+            switch take(tree, of: shown.statements, in: account, since: nil) {
+            case .taken: _ = try take(shown, of: account)
+            case .askAgain: throw .keysAreBusy
+            case .refused(let error): throw error
+            }
         }
     }
 #endif

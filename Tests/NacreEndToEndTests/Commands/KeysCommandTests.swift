@@ -72,6 +72,10 @@ import Testing
             let kept = try await run(["reset"], on: "tablet", input: "iCloud.other\n")
             #expect(kept.status == 1 && kept.messages.contains("nothing was reset"), "\(kept)")
             #expect(try await run(["fingerprint"], on: "tablet").output.contains(note.fingerprint))
+            let trusted = try await run(["trust-tree"], on: "tablet", input: "no\n")
+            #expect(trusted.status == 1 && trusted.messages.contains("nothing was forgotten"), "\(trusted)")
+            #expect(try await run(["trust-tree"], on: "tablet", input: cloud.container + "\n").status == 0)
+            #expect(try await run(["fingerprint"], on: "tablet").output.contains(note.fingerprint))
             #expect(try await run(["reset"], on: "tablet", input: cloud.container + "\n").status == 0)
             #expect(try await !run(["fingerprint"], on: "tablet").output.contains(note.fingerprint))
         }

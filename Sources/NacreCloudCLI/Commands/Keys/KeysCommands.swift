@@ -169,11 +169,19 @@ private enum KeysTrustTree {
         "trust-tree", "Take the tree of logs that the server shows now, in the place of the one that this device has seen.",
         discussion: """
             For a server that was put back from a backup, as its operator has told you. Any other server that shows another tree lies to some of its \
-            users: nacre keys status prints what it has signed. \(KeysCommands.credentials)
+            users: nacre keys status prints what it has signed. Asks for the container's name. This device then forgets what it has seen of devices, \
+            of zones' keys and of other users' accounts, and takes what the server shows: compare nacre keys fingerprint again, on your devices and \
+            with the people with whom you share. Prints the status. If the backup is older than the account's keys, the next save of an encrypted \
+            value makes new ones; if it is older than this device's, enrol the device again. \(KeysCommands.credentials)
             """,
         options: KeysCommands.options
     ) { call in
         try await KeysCommands.with(call) { keys in
+            let name = KeysCommands.named(call).containerIdentifier ?? ""
+            let question = "The server can then show older keys, devices and accounts in \(name) than this device has seen. "
+            guard try await TypedLine.ask(question + "Type the container's name:") == name else {
+                throw CommandFailure(.failure, "nothing was forgotten")
+            }
             try await keys.trustTree()
             let status = try await keys.status()
             if call.has(SharedOptions.json) { return try Output.json(status) }
