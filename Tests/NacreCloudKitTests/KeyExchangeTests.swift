@@ -385,6 +385,17 @@ struct KeyExchangeTests {
         #expect(try await KeyDevice(cloud, in: folder).toOpen() == nil)
     }
 
+    @Test func `an answer that is older than what another process has kept meanwhile is asked for again`() async throws {
+        _ = try await KeyDevice(cloud, in: folder).toSave()
+        let (reader, other) = (try KeyDevice(cloud, in: folder), try KeyDevice(cloud, in: folder))
+        await cloud.beforeNextAnswer(to: "scopes/list") {
+            try? await other.replaceRecovery()
+            _ = try? await other.toSave()
+        }
+        #expect(try await reader.toOpen()?.newest.id.version == 2)
+        #expect(try await other.toOpen()?.newest.id.version == 2)
+    }
+
     @Test func `A15: the scope of a zone is refused at another`() async throws {
         let device = try KeyDevice(cloud, in: folder)
         _ = try await device.toSave(CKRecordZone.ID(zoneName: "Lists"))

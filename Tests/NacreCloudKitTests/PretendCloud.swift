@@ -35,6 +35,7 @@ actor PretendCloud: Transport {
     var uploadURLs = 0
     private(set) var seen: [Seen] = []
     private var faults: [Fault] = []
+    private var meanwhile: [String: @Sendable () async -> Void] = [:]
     private var records: [ZoneID: [String: Record]] = [:]
     private var answered: [String: [UInt8]] = [:]
     private var commits = 0
@@ -69,6 +70,8 @@ actor PretendCloud: Transport {
     private var refusals: [ServerError] = []
 
     func failNext(_ faults: Fault...) { self.faults += faults }
+    /// Runs a body once after the next answer to a path is made, and before it is sent, as others do meanwhile.
+    func beforeNextAnswer(to path: String, _ body: @escaping @Sendable () async -> Void) { meanwhile[path] = body }
     func refuseSealed(_ errors: [ServerError]) { refusals += errors }
     /// Changes a record as no client does.
     func alter(_ name: String, in zone: ZoneID, _ body: @Sendable (inout Record) -> Void) {
@@ -109,6 +112,7 @@ actor PretendCloud: Transport {
         case .answerLost, .some(.none), nil: break
         }
         let answer = answer(to: path, request)
+        if let body = meanwhile.removeValue(forKey: path) { await body() }
         if case .answerLost = fault { throw .answerLost(cause) }
         return answer
     }

@@ -119,6 +119,25 @@ struct ShareWishTests {
         #expect(throws: CKError.self) { try kept.take(ShownAccount(statements: [carol.statement]), ofOther: name) }
     }
 
+    @Test func `A2: a user whom the server alone has named is not kept, and nobody who was kept has to go`() throws {
+        var kept = KeptKeys()
+        let shown = ShownAccount(statements: [carol.statement])
+        #expect(try kept.take(shown, ofOther: carol.log.account, isNamed: false).map(\.fingerprint) == [carol.log.fingerprint])
+        #expect(kept.accounts.isEmpty)
+        let requests = [try first()]
+        let shared = requests + [try #require(try next(after: requests, [bob.wish(.readOnly)]))]
+        var scope = ShownScope(
+            manifests: shared.map(\.manifest).reversed(), wraps: shared.flatMap(\.wraps), olderKeys: shared.compactMap(\.olderKey))
+        scope.accounts = logs.mapValues { [$0] }
+        _ = try kept.take(scope, at: place, of: alice.own)
+        #expect(kept.accounts.mapValues(\.fingerprint) == [bob.user: bob.log.fingerprint], "the manifest names no Carol")
+        let pin = try #require(kept.accounts[bob.user])
+        for number in 1..<KeptKeys.accountsMax { kept.accounts["_user\(number)"] = pin }
+        let error = #expect(throws: CKError.self) { try kept.take(shown, ofOther: carol.log.account) }
+        #expect((error?.userInfo["CKErrorRemedy"] as? String)?.contains("nacre keys trust-tree") == true)
+        #expect(kept.accounts[bob.user] == pin && kept.accounts[carol.user] == nil)
+    }
+
     @Test func `a wish is kept in the device's file, gets the name that the server tells, and goes when it is fulfilled`() async throws {
         let store = KeyStore(folder: nil)
         let account = KeyAccount(server: KeyDevice.url, name: alice.log.account)

@@ -35,6 +35,13 @@ extension CKError {
             ])
     }
 
+    /// The device keeps the accounts of as many other users as it may.
+    static func tooManyAccounts(user: String, most: Int) -> CKError {
+        CKError(
+            .internalError, text: "This device has seen keys of \(most) other users, which are the most, and takes none of '\(user)'",
+            details: [.remedy: "Nothing was changed. 'nacre keys trust-tree' has this device forget all that it has seen of other accounts"])
+    }
+
     /// The server says that the user has reset the keys, and no device of the account has signed a reset.
     static var resetIsNotSigned: CKError {
         CKError(

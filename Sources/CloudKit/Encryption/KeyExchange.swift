@@ -88,11 +88,13 @@
 
         func zoneKeys(at place: Place) async throws(CKError) -> ZoneKeys? {
             if let known = line.openedKeys.withLock({ $0.zone(place, of: account) }) { return known }
-            guard let shown = try await scope(of: place) else {
-                if place.owner == account.name { try await checkHasNoKeys(place.zone) }
-                return nil
+            return try await untilCurrent(KeptKeys.scope(of: place, for: account.name)) { () throws(CKError) in
+                guard let shown = try await scope(of: place) else {
+                    if place.owner == account.name { try await checkHasNoKeys(place.zone) }
+                    return nil
+                }
+                return try await open(shown, at: place).keys
             }
-            return try await open(shown, at: place).keys
         }
 
         /// Checks that the server may show no keys of a zone. Keys are asked for records with manifests, which a zone
@@ -148,11 +150,11 @@
 
         /// Verifies and opens a scope. Asks for the account if it does not open with what this process knows of it. A
         /// user who is to have the keys of another user's zone gets an account at the first use.
-        private func open(_ shown: ShownScope, at place: Place) async throws(CKError) -> (keys: ZoneKeys, own: OwnKeys) {
+        func open(_ shown: ShownScope, at place: Place) async throws(CKError) -> (keys: ZoneKeys, own: OwnKeys) {
             var shown = shown
             let users = try shown.users()
             guard users.count <= Self.usersMax else { throw .unexpectedAnswer }
-            for user in users.sorted() where user != account.name.user { shown.accounts[user] = try await logs(of: user) }
+            for user in users.sorted() where user != account.name.user { shown.accounts[user] = try await logs(of: user, isNamed: false) }
             if let own = line.openedKeys.withLock({ $0.own(of: account) }), let keys = try? await open(shown, at: place, with: own) {
                 return (keys, own)
             }
@@ -208,8 +210,7 @@
         /// open that after the device is removed.
         func takeOver(_ place: Place, from device: DeviceID) async throws(CKError) {
             for _ in 0..<Self.triesMax {
-                guard let shown = try await scope(of: place) else { return }
-                let (keys, own) = try await open(shown, at: place)
+                guard let (keys, own) = try await currentScope(of: place) else { return }
                 guard keys.manifest.device == device || keys.sender == device else { return }
                 let participants = own.participants(after: keys.manifest.parts, wishes: [], list: nil, logs: keys.logs)
                 let request = try own.nextManifest(
@@ -250,8 +251,7 @@
         /// - Returns: nil if the zone has no scope.
         private func settled(at place: Place, with list: [ShareParticipant]? = nil) async throws(CKError) -> ZoneKeys? {
             for _ in 0..<Self.triesMax {
-                guard let shown = try await scope(of: place) else { return nil }
-                let (keys, own) = try await open(shown, at: place)
+                guard let (keys, own) = try await currentScope(of: place) else { return nil }
                 guard let request = try await nextManifest(after: keys, by: own, with: list) else { return keys }
                 try await send(request, at: place)
             }
@@ -304,12 +304,16 @@
         }
 
         /// Returns the verified logs of another user's account, the newest last; none if it has no keys.
+        /// - Parameter isNamed: whether the app, or a verified manifest, has named the user. Only then a first look at
+        ///   the account is kept.
         /// - Throws: an error with both fingerprints if the server shows another account than before.
-        private func logs(of user: String) async throws(CKError) -> [KeyLog] {
+        private func logs(of user: String, isNamed: Bool = true) async throws(CKError) -> [KeyLog] {
             let own = account.name
             guard let name = AccountName(container: own.container, environment: own.environment, user: user) else { return [] }
-            let shown = try await shownAccount(of: user)
-            return try await line.keyStore.update(account) { kept throws(CKError) in try kept.take(shown, ofOther: name) }
+            return try await untilCurrent(\.accounts[user]) { () throws(CKError) in
+                let shown = try await shownAccount(of: user)
+                return try await line.keyStore.update(account) { kept throws(CKError) in try kept.take(shown, ofOther: name, isNamed: isNamed) }
+            }
         }
 
         // MARK: The account
@@ -331,7 +335,7 @@
 
         /// Returns the account as the server shows it now, verified.
         func accountState() async throws(CKError) -> AccountState {
-            try await accountState(try await shownAccount())
+            try await untilCurrent(\.own) { () throws(CKError) in try await accountState(try await shownAccount()) }
         }
 
         private func accountState(_ shown: ShownAccount) async throws(CKError) -> AccountState {
@@ -448,7 +452,7 @@
         }
 
         /// Returns the scope of a zone; nil if it has none.
-        private func scope(of place: Place) async throws(CKError) -> ShownScope? {
+        func scope(of place: Place) async throws(CKError) -> ShownScope? {
             let isOwn = place.owner == account.name
             let zoneID = ZoneID(zoneName: place.zone, ownerRecordName: isOwn ? nil : place.owner.user)
             let conversation = isOwn ? conversation : shared

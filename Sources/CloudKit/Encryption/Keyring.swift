@@ -260,7 +260,11 @@
                 logs: Dictionary(all, uniquingKeysWith: { first, _ in first }))
             let manifest = chain.newest
             let isOwn = place.owner == log.account
-            try see(chain, of: isOwn ? place.zone : "\(place.owner.user) \(place.zone)", in: isOwn ? \.scopes : \.sharedScopes)
+            try see(chain, of: isOwn ? place.zone : Self.name(ofShared: place), in: isOwn ? \.scopes : \.sharedScopes)
+            for participant in manifest.parts.participants where !participant.user.utf8.elementsEqual(log.account.user.utf8) {
+                guard let logs = accounts[participant.user], logs.contains(where: { $0.fingerprint == participant.fingerprint }) else { continue }
+                if let newest = logs.last { try keep(newest) }
+            }
             if isOwn { settle(manifest, inZone: place.zone) }
             guard manifest.parts.readers.contains(log.fingerprint) else { throw CKError.noKeysOfShare }
             guard let id = manifest.parts.keyID,
@@ -286,10 +290,12 @@
         /// Verifies the logs of another user's account that a server shows, and keeps the head of the newest. Any
         /// account is taken the first time.
         ///
+        /// - Parameter isNamed: whether the app, or a verified manifest, has named the user. Otherwise an account that
+        ///   this device has not seen is not kept: a server can name any.
         /// - Returns: the logs, the newest last; none for an account without keys.
         /// - Throws: an error for logs that do not verify, or do not extend what was kept: with both fingerprints if the
         ///   server shows another account.
-        mutating func take(_ shown: ShownAccount, ofOther name: AccountName) throws(CKError) -> [KeyLog] {
+        mutating func take(_ shown: ShownAccount, ofOther name: AccountName, isNamed: Bool = true) throws(CKError) -> [KeyLog] {
             try CKError.checking {
                 let logs = try Self.logs(try shown.statements.map { try KeyStatement($0) }, of: name)
                 guard let newest = logs.last else { return [] }
@@ -299,10 +305,17 @@
                     }
                     try log.check(fingerprint: pin.fingerprint, kept: pin.head)
                 }
-                accounts[name.user] = Pin(fingerprint: newest.fingerprint, head: newest.head)
-                if accounts.count > Self.accountsMax, let other = accounts.keys.first(where: { $0 != name.user }) { accounts[other] = nil }
+                if isNamed || accounts[name.user] != nil { try keep(newest) }
                 return logs
             }
+        }
+
+        /// Keeps the head of a verified log of another user's account. None that was kept has to go for it: the server
+        /// could put another account in its place.
+        private mutating func keep(_ newest: KeyLog) throws(CKError) {
+            let user = newest.account.user
+            guard accounts[user] != nil || accounts.count < Self.accountsMax else { throw .tooManyAccounts(user: user, most: Self.accountsMax) }
+            accounts[user] = Pin(fingerprint: newest.fingerprint, head: newest.head)
         }
 
         /// Keeps the head of a zone's scope. A zone that was made again has another scope. One that it had before is
