@@ -209,6 +209,41 @@ struct EncryptedAssetTests {
         #expect(await uploads == sent)
     }
 
+    @Test func `a pass that seals anew leaves the older key to a record with files, also under a newer manifest`() async throws {
+        let device = try KeyDevice(cloud, store, staging: AssetStaging(folder: folder.path + "/staged"))
+        let database = CKContainer(line: device.line).privateCloudDatabase
+        let record = try await database.save(note("old"))
+        try await device.replaceRecovery()
+        device.forget()
+        record.encryptedValues["a"] = "almond"
+        record.encryptedValues["b"] = "bread"
+        try await database.save(record)
+        let kept = try await stored()
+        #expect(try RecordManifest(#require(kept.manifest)).parts.keyID.version == 2)
+        await cloud.answerZoneChanges(
+            .page(ChangesZoneResponse.Page(zoneID: Self.zone, records: [.record(kept)], syncToken: "1", moreComing: false)))
+        let outcome = try await device.userKeys().sealAnew(zone: "Notes")
+        #expect(outcome.map(\.left) == [1] && outcome.map(\.records) == [0])
+        #expect(try await photo(in: self.database()) == "old")
+    }
+
+    @Test func `a file that was sent under a key which is not the newest any more fails its save, and is sent again`() async throws {
+        let (a, other) = (try database(), try KeyDevice(cloud, store))
+        let record = try await a.save(note("first"))
+        try await other.replaceRecovery()
+        #expect(try await other.toSave().newest.id.version == 2)
+        record["photo"] = try asset("second")
+        await cloud.refuseSealed([ServerError(.badRequest, ServerError.keyIsNotNewestReason)])
+        let error = await #expect(throws: CKError.self) { try await a.save(record) }
+        #expect(error?.code == .zoneBusy)
+        let sent = await uploads
+        try await a.save(record)
+        #expect(await uploads == sent + 1)
+        #expect(try await photo(in: database()) == "second")
+        let bytes = try await cloud.files[#require(stored().fields["photo"]?.assets?.first?.fileChecksum)] ?? []
+        #expect(try NacreEncryptionForms.SealedValue(bytes).keyID.version == 2)
+    }
+
     @Test func `a field that was not asked for is no fault, and costs no byte`() async throws {
         try await database().save(note("true"))
         let found = try await database().records(for: [SealedNote.id], desiredKeys: ["title"])

@@ -23,6 +23,8 @@ struct UploadedFile: Equatable, Sendable {
     var asset: Asset
     /// The root of the sealed chunks that were sent; nil for a plain file.
     var root: [UInt8]?
+    /// The name of the key that sealed the chunks; nil for a plain file.
+    var keyID: String?
 }
 
 /// A file that was sent for one field of one record, and that no record has yet. CloudKit: a receipt proves it.
@@ -86,6 +88,7 @@ extension ModifyPlan.Batch {
         if roots.count != assets.count { roots = assets.map { _ in nil } }
         roots[upload.place] = file.root
         saves[upload.save].secrets.files[upload.key] = roots
+        if file.root != nil { saves[upload.save].secrets.fileKeys.insert(file.keyID ?? "") }
     }
 }
 
@@ -316,7 +319,7 @@ extension Conversation {
             try await FileWork.run { () throws(CKError) in try source.check(upload.object.fileURL, key: upload.key) }
             let asset = try sent.get()
             guard asset.size == job.length, !asset.isUnsent else { throw .unexpectedAnswer }
-            return .success(UploadedFile(asset: asset, root: sealed?.root))
+            return .success(UploadedFile(asset: asset, root: sealed?.root, keyID: job.files?.keyID))
         } catch {
             return .failure(error)
         }

@@ -145,7 +145,7 @@ extension Conversation {
                 do throws(SecretFault) {
                     sealed[index] = try keys.seal(save.secrets, of: save.change, now: now, using: &random)
                 } catch {
-                    failures[index] = CKError(error, of: save.record.recordID)
+                    failures[index] = error == .fileOfOlderKey ? .keysAreBusy : CKError(error, of: save.record.recordID)
                 }
             }
             return (sealed, failures)

@@ -170,6 +170,8 @@ struct SecretChange: Sendable {
     /// The roots of the files in each field of assets that the save sets; nil for a file that is plain, or that was not
     /// sent yet.
     var files: [String: [[UInt8]?]] = [:]
+    /// The names of the keys that sealed the files which were sent for this save.
+    var fileKeys: Set<String> = []
 
     /// The fields of assets whose files are all sealed, with their roots.
     var sealedFiles: [String: [[UInt8]]] {

@@ -20,6 +20,8 @@
         case plain(field: String)
         /// A file is not the one that was saved with the record, or arrived without encryption.
         case file(field: String)
+        /// A file was sent under a key that is not the newest any more. Sent again, it is sealed under the newest.
+        case fileOfOlderKey
         /// The record's name, type or a value has no sealed form.
         case cannotBeSealed
 
@@ -31,6 +33,7 @@
             case .otherScope: "its encrypted values were sealed with keys that its zone no longer has"
             case .file(let field): "a file of '\(field)' is not the one that was saved"
             case .plain(let field): "the encrypted field '\(field)' arrived without encryption"
+            case .fileOfOlderKey: "a file of it was sealed with a key that has changed since"
             case .cannotBeSealed: "its encrypted values cannot be sealed"
             }
         }
@@ -121,10 +124,13 @@
         ///   - change: the save without its encrypted values.
         ///   - now: milliseconds since 1970.
         /// - Returns: the parts of the save that are sealed.
+        /// - Throws: also `fileOfOlderKey`.
         func seal(
             _ secrets: SecretChange, of change: RecordChange, now: UInt64, using random: inout some RandomBytes
         ) throws(SecretFault) -> SealedChange {
             let place = try recordPlace(change.recordName ?? "", type: change.recordType ?? "")
+            // A pass that seals anew may have ended the older key without having seen this record.
+            guard secrets.fileKeys.isSubset(of: [newest.id.text]) else { throw .fileOfOlderKey }
             let base = try base(of: secrets, place)
             var plaintexts: [String: EncryptedPlaintext] = [:]
             for field in secrets.values.entries { plaintexts[field.name] = EncryptedPlaintext(field.value) }

@@ -8,10 +8,12 @@
     // then the oldest version rises.
 
     extension ZoneKeys {
-        /// Whether a record has values or a manifest under an older version of this scope's key.
+        /// Whether a record has values or a manifest under an older version of this scope's key, or files: their chunks
+        /// may be under any, and a manifest of the newest takes over the files of the one before.
         func isOld(_ record: Record) -> Bool {
             guard let bytes = record.manifest, let form = try? RecordManifest(bytes), form.parts.keyID.scope == newest.id.scope else { return false }
-            return form.parts.keyID != newest.id || record.fields.sealed.contains { $0.value.keyID != newest.id.text }
+            let isOlder = form.parts.keyID != newest.id || !form.parts.files.isEmpty
+            return isOlder || record.fields.sealed.contains { $0.value.keyID != newest.id.text }
         }
 
         /// Makes the save that seals a record's values anew under the newest key, and leaves the rest of it.

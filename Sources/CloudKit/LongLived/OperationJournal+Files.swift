@@ -10,10 +10,12 @@ private struct KeptAsset: Codable {
     var receipt: String?
     /// The root of the sealed chunks; nil for a plain file.
     var root: Data?
+    /// The name of the key that sealed the chunks; nil for a plain file.
+    var keyID: String?
 
     init(_ file: UploadedFile) {
         let asset = file.asset
-        root = file.root.map { Data($0) }
+        (root, keyID) = (file.root.map { Data($0) }, file.keyID)
         (fileChecksum, size, receipt) = (asset.fileChecksum, asset.size, asset.receipt)
         (referenceChecksum, wrappingKey) = (asset.referenceChecksum, asset.wrappingKey)
     }
@@ -21,7 +23,7 @@ private struct KeptAsset: Codable {
     var file: UploadedFile {
         UploadedFile(
             asset: Asset(fileChecksum: fileChecksum, size: size, referenceChecksum: referenceChecksum, wrappingKey: wrappingKey, receipt: receipt),
-            root: root.map { [UInt8]($0) })
+            root: root.map { [UInt8]($0) }, keyID: keyID)
     }
 }
 
