@@ -146,12 +146,41 @@ struct ShareWishTests {
         let (wishes, list) = ([unnamed, carol.wish(.readWrite)], [bob.listed(.readOnly)])
         try await store.update(account) { kept throws(CKError) in kept.wish(wishes, inZone: "Notes") }
         #expect(try await store.keys(of: account).wishes["Notes"] == wishes)
-        try await store.update(account) { kept throws(CKError) in kept.meet(list, inZone: "Notes") }
+        try await store.update(account) { kept throws(CKError) in kept.meet(list, inZone: "Notes", asked: wishes) }
         #expect(try await store.keys(of: account).wishes["Notes"] == [bob.wish(.readOnly)], "Carol is not in the share")
         let requests = [try first()]
         let manifest = try ScopeManifest(try #require(try next(after: requests, [bob.wish(.readOnly)])).manifest)
         try await store.update(account) { kept throws(CKError) in kept.settle(manifest, inZone: "Notes") }
         #expect(try await store.keys(of: account).wishes.isEmpty)
+    }
+
+    @Test func `a list that was asked for before a share was saved takes no wish of it away`() throws {
+        var kept = KeptKeys()
+        kept.wish([bob.wish(.readOnly)], inZone: "Notes", isPending: true)
+        let asked = try #require(kept.wishes["Notes"])
+        kept.meet([], inZone: "Notes", asked: asked)
+        #expect(kept.wishes["Notes"]?.count == 1, "the server has not answered")
+        kept.wish([bob.wish(.readOnly)], inZone: "Notes")
+        kept.meet([], inZone: "Notes", asked: asked)
+        #expect(kept.wishes["Notes"] == [bob.wish(.readOnly)], "the server has answered since the list was asked for")
+        kept.meet([], inZone: "Notes", asked: [bob.wish(.readOnly)])
+        #expect(kept.wishes.isEmpty)
+    }
+
+    @Test func `a wish that is taken back leaves the one that it was to replace, and one that is saved does not`() throws {
+        var kept = KeptKeys()
+        kept.wish([bob.wish(.readOnly)], inZone: "Notes")
+        kept.wish([bob.wish(.readWrite)], inZone: "Notes", isPending: true)
+        let requests = [try first()]
+        let both = try #require(kept.wishes["Notes"])
+        let parts = try ScopeManifest(try #require(try next(after: requests, both)).manifest).parts
+        #expect(parts.participants.map(\.permission) == [.readWrite, .readWrite], "the newer one counts, once")
+        kept.takeBack([bob.wish(.readWrite)], inZone: "Notes")
+        #expect(kept.wishes["Notes"] == [bob.wish(.readOnly)])
+        kept.wish([bob.wish(.readWrite)], inZone: "Notes", isPending: true)
+        kept.wish([bob.wish(.readWrite)], inZone: "Notes")
+        kept.takeBack([bob.wish(.readWrite)], inZone: "Notes")
+        #expect(kept.wishes["Notes"] == [bob.wish(.readWrite)])
     }
 
     @Test func `the wishes of a share are what the app has changed in it`() throws {

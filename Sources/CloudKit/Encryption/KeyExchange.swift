@@ -182,7 +182,7 @@
         func wish(_ wishes: [ShareWish], inZone zone: String) async throws(CKError) {
             let hasKeys = (try? await line.keyStore.keys(of: account))?.device != nil
             do throws(CKError) {
-                try await line.keyStore.update(account) { kept throws(CKError) in kept.wish(wishes, inZone: zone) }
+                try await line.keyStore.update(account) { kept throws(CKError) in kept.wish(wishes, inZone: zone, isPending: true) }
             } catch {
                 if hasKeys { throw error }
                 line.log("CloudKit: this device cannot keep who is to have the keys of the zone '\(zone)': \(error)")
@@ -199,6 +199,12 @@
                     throw error
                 }
             }
+        }
+
+        /// Notes that the server has saved the share with these wishes.
+        func confirm(_ wishes: [ShareWish], inZone zone: String) async throws(CKError) {
+            try await line.keyStore.update(account) { kept throws(CKError) in kept.wish(wishes, inZone: zone) }
+            line.openedKeys.withLock { $0.forget(zone) }
         }
 
         /// Takes wishes back whose share the server has not saved.
@@ -228,17 +234,16 @@
 
         /// Brings the manifest of a zone of the user's own up to date with its share, if this device has keys and has
         /// seen the zone's or wishes something.
-        /// - Parameter list: the participants as the server has them; none if the share has ended.
+        /// - Parameter list: the participants as the server has shown them; none if the share has ended. The answer may be
+        ///   older than a save of the share: who takes part is asked for anew.
         func meet(_ list: [ShareParticipant], at place: Place) async throws(CKError) {
             let kept = try await line.keyStore.keys(of: account)
             let isWished = kept.wishes[place.zone] != nil
-            if !isWished, kept.scopes[place.zone] == nil { return }
-            if isWished {
-                try await line.keyStore.update(account) { kept throws(CKError) in kept.meet(list, inZone: place.zone) }
-            } else if let (own, keys) = opened(place), try request(after: keys, by: own, wishes: [], list: list, logs: keys.logs) == nil {
+            guard kept.device != nil, isWished || kept.scopes[place.zone] != nil else { return }
+            if !isWished, let (own, keys) = opened(place), try request(after: keys, by: own, wishes: [], list: list, logs: keys.logs) == nil {
                 return
             }
-            if kept.device != nil { _ = try await settled(at: place, with: list) }
+            _ = try await settled(at: place, askingForList: true)
         }
 
         func forgetWishes(inZone zone: String) async throws(CKError) {
@@ -247,32 +252,32 @@
         }
 
         /// Returns the keys of a zone of the user's own, whose newest manifest says who takes part now.
-        /// - Parameter list: the share's participants as the server has them; nil: asked for if it is needed.
+        /// - Parameter askingForList: whether the server is asked for the share's participants also if nobody is wished.
         /// - Returns: nil if the zone has no scope.
-        private func settled(at place: Place, with list: [ShareParticipant]? = nil) async throws(CKError) -> ZoneKeys? {
+        private func settled(at place: Place, askingForList: Bool = false) async throws(CKError) -> ZoneKeys? {
             for _ in 0..<Self.triesMax {
                 guard let (keys, own) = try await currentScope(of: place) else { return nil }
-                guard let request = try await nextManifest(after: keys, by: own, with: list) else { return keys }
+                guard let request = try await nextManifest(after: keys, by: own, askingForList: askingForList) else { return keys }
                 try await send(request, at: place)
             }
             throw .keysAreBusy
         }
 
         private func nextManifest(
-            after keys: ZoneKeys, by own: OwnKeys, with list: [ShareParticipant]?
+            after keys: ZoneKeys, by own: OwnKeys, askingForList: Bool
         ) async throws(CKError) -> KeysScopesModifyRequest? {
             let zone = keys.place.zone
-            var (list, logs) = (list, keys.logs)
+            var (list, logs): ([ShareParticipant]?, [String: KeyLog]) = (nil, keys.logs)
             let lost = own.withoutKeys(in: keys.manifest.parts, logs: logs)
             var wishes = try await line.keyStore.update(account) { kept throws(CKError) in
                 kept.wish(lost.filter { lost in !(kept.wishes[zone] ?? []).contains { $0.user == lost.user } }, inZone: zone)
                 return kept.wishes[zone] ?? []
             }
-            if !wishes.isEmpty {
-                let found: [ShareParticipant] = if let list { list } else { try await shareList(ofZone: zone) }
+            if askingForList || !wishes.isEmpty {
+                let found = try await shareList(ofZone: zone)
                 list = found
-                wishes = try await line.keyStore.update(account) { kept throws(CKError) in
-                    kept.meet(found, inZone: zone)
+                wishes = try await line.keyStore.update(account) { [wishes] kept throws(CKError) in
+                    kept.meet(found, inZone: zone, asked: wishes)
                     return kept.wishes[zone] ?? []
                 }
                 for user in Set(wishes.compactMap(\.user)) where logs[user] == nil && user != account.name.user {
@@ -280,6 +285,8 @@
                 }
             }
             line.openedKeys.withLock { $0.note(keys.place, isWaitedFor: !wishes.isEmpty) }
+            // The list takes a participant away once a removal is saved.
+            wishes.removeAll { $0.isPending == true && $0.signedPermission == .none }
             return try request(after: keys, by: own, wishes: wishes, list: list, logs: logs)
         }
 

@@ -17,10 +17,14 @@
         let permission: UInt8
         /// A number of `CKShare.ParticipantRole`.
         let role: UInt8
+        /// True until the server has answered the save of the share that says so.
+        var isPending: Bool?
 
         var signedPermission: ScopeManifest.Permission { ScopeManifest.Permission(rawValue: permission) ?? .none }
         /// The role in manifests. Nobody becomes the owner, or takes part by a link, because of a wish.
         var signedRole: ScopeManifest.Role { role == ScopeManifest.Role.administrator.rawValue ? .administrator : .privateUser }
+
+        func isOfSame(as other: Self) -> Bool { participant == other.participant || user != nil && user == other.user }
 
         /// Whether a manifest says what the wish asks for.
         func isDone(in parts: ScopeManifest.Parts) -> Bool {
@@ -75,27 +79,38 @@
 
     extension KeptKeys {
         /// Keeps wishes for a zone of the user's own, in the place of earlier ones for the same participants.
-        mutating func wish(_ some: [ShareWish], inZone zone: String) {
+        /// - Parameter isPending: whether the share is not saved yet: earlier wishes that are saved stay until it is.
+        mutating func wish(_ some: [ShareWish], inZone zone: String, isPending: Bool = false) {
             guard !some.isEmpty else { return }
-            let kept = (wishes[zone] ?? []).filter { old in
-                !some.contains { $0.participant == old.participant || $0.user != nil && $0.user == old.user }
+            let kept = (wishes[zone] ?? []).filter { old in isPending && old.isPending != true || !some.contains { $0.isOfSame(as: old) } }
+            let new = some.filter { $0.user != nil || $0.signedPermission != .none }.map { wish in
+                var wish = wish
+                wish.isPending = isPending ? true : nil
+                return wish
             }
-            setWishes(kept + some.filter { $0.user != nil || $0.signedPermission != .none }, ofZone: zone)
+            setWishes(kept + new, ofZone: zone)
         }
 
-        /// Takes wishes back whose share was not saved.
+        /// Takes pending wishes back whose share was not saved.
         mutating func takeBack(_ some: [ShareWish], inZone zone: String) {
-            if let known = wishes[zone] { setWishes(known.filter { !some.contains($0) }, ofZone: zone) }
+            guard let known = wishes[zone] else { return }
+            let left = known.filter { old in
+                old.isPending != true
+                    || !some.contains { $0.participant == old.participant && $0.permission == old.permission && $0.role == old.role }
+            }
+            setWishes(left, ofZone: zone)
         }
 
         /// Takes from the server's list of a share the names of users whom this device invited before they were known.
         /// Forgets wishes for participants who are not in the list any more.
-        mutating func meet(_ list: [ShareParticipant], inZone zone: String) {
+        /// - Parameter asked: the wishes when the list was asked for. It says nothing of later and of pending ones.
+        mutating func meet(_ list: [ShareParticipant], inZone zone: String, asked: [ShareWish]) {
             guard let known = wishes[zone] else { return }
             setWishes(
                 known.compactMap { wish in
                     guard let listed = list.first(where: { $0.participantID == wish.participant || $0.isUser(wish.user) }) else {
-                        return wish.signedPermission == .none ? wish : nil
+                        let mayBeLate = wish.isPending == true || !asked.contains(wish)
+                        return wish.signedPermission == .none || mayBeLate ? wish : nil
                     }
                     var wish = wish
                     wish.user = wish.user ?? listed.user
@@ -139,8 +154,10 @@
             after parts: ScopeManifest.Parts, wishes: [ShareWish], list: [ShareParticipant]?, logs: [String: KeyLog]
         ) -> [ScopeManifest.Participant] {
             let known = parts.participants.filter { $0.role != .owner }.map { ($0.user, $0.permission, $0.role) }
-            let added = wishes.compactMap { wish -> (String, ScopeManifest.Permission, ScopeManifest.Role)? in
-                guard let user = wish.user, user != parts.place.owner.user, parts.participant(named: user) == nil else { return nil }
+            let added = wishes.enumerated().compactMap { index, wish -> (String, ScopeManifest.Permission, ScopeManifest.Role)? in
+                guard let user = wish.user, user != parts.place.owner.user, parts.participant(named: user) == nil,
+                    !wishes[(index + 1)...].contains(where: { $0.user == user })
+                else { return nil }
                 return (user, wish.signedPermission, wish.signedRole)
             }
             let others = (known + added).compactMap { user, permission, role -> ScopeManifest.Participant? in

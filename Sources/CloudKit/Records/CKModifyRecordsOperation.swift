@@ -108,6 +108,8 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             let sealed = try await conversation.sealed(ready)
             ready = sealed.batch
             failures.merge(sealed.failures) { before, _ in before }
+        }
+        if failures.isEmpty || !isAtomic {
             failures.merge(await conversation.noteWishes(of: ready)) { before, _ in before }
         }
         guard failures.isEmpty || !isAtomic else {
@@ -144,11 +146,11 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             return
         }
         let opened = await conversation.opened(batch.shown(in: answers), since: moment).results
-        await meetShares(of: batch, in: answers)
         let isAtomic = request.atomic == true
         let again = await conversation.repeated(batch, after: answers, opened: opened, policy: policy, isAtomic: isAtomic, tries)
-        if let again, isAtomic { return try await sendAgain(again, policy, makeRequest) }
         let repeated = Set(again?.indices ?? [])
+        await meetShares(of: batch, in: answers, repeated: repeated)
+        if let again, isAtomic { return try await sendAgain(again, policy, makeRequest) }
         for (index, save) in batch.saves.enumerated() where !repeated.contains(index) { callBack(save, answers[index], opened[index]) }
         for (recordID, answer) in zip(batch.deletions, answers.dropFirst(batch.saves.count)) { callBack(recordID, answer) }
         guard let again else { return }
@@ -161,12 +163,14 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     }
 
     /// Has the keys of encrypted values follow the shares that were saved or deleted.
-    private func meetShares(of batch: ModifyPlan.Batch, in answers: [RecordResult]) async {
-        for (save, answer) in zip(batch.saves, answers) {
-            guard save.sharing != nil else { continue }
+    /// - Parameter repeated: the indices of the saves that are sent again.
+    private func meetShares(of batch: ModifyPlan.Batch, in answers: [RecordResult], repeated: Set<Int>) async {
+        for (index, (save, answer)) in zip(batch.saves, answers).enumerated() where save.sharing != nil && !repeated.contains(index) {
             switch answer {
-            case .record(let saved): await conversation.meetShare(saved, save.record.recordID)
-            case .failure: await conversation.takeBackWishes(of: save)
+            case .record(let saved):
+                await conversation.endWaiting(of: save, isSaved: true)
+                await conversation.meetShare(saved, save.record.recordID)
+            case .failure: await conversation.endWaiting(of: save, isSaved: false)
             case .deleted: break
             }
         }
@@ -182,6 +186,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     ) async throws(CKError) {
         var (ready, failures) = try await conversation.sealed(again.batch, again.tries)
         if !failures.isEmpty, makeRequest(again.batch).atomic == true {
+            for save in ready.saves where save.sharing != nil { await conversation.endWaiting(of: save, isSaved: false) }
             for index in ready.saves.indices { callBack(ready.saves[index].record, .failure(failures[index] ?? .failedWithItsBatch)) }
             for recordID in ready.deletions { callBack(recordID, .failure(.failedWithItsBatch)) }
             return

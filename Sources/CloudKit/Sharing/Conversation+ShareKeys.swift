@@ -24,12 +24,16 @@ extension Conversation {
         return failures
     }
 
-    /// Takes back what was kept of a share that the server has refused to save.
-    func takeBackWishes(of save: ModifyPlan.Save) async {
+    /// Ends the waiting of what was kept of a share for the server's answer.
+    /// - Parameter isSaved: whether the server has saved the share; otherwise what was kept is taken back.
+    func endWaiting(of save: ModifyPlan.Save, isSaved: Bool) async {
         #if canImport(NacreEncryption)
             let recordID = save.record.recordID
-            guard scope == .private, recordID.isZoneWideShare, let wishes = save.sharing?.wishes, !wishes.isEmpty else { return }
-            try? await keyExchange()?.takeBack(wishes, inZone: recordID.zoneID.zoneName)
+            guard scope == .private, recordID.isZoneWideShare, let wishes = save.sharing?.wishes, !wishes.isEmpty,
+                let exchange = try? await keyExchange()
+            else { return }
+            let zone = recordID.zoneID.zoneName
+            if isSaved { try? await exchange.confirm(wishes, inZone: zone) } else { try? await exchange.takeBack(wishes, inZone: zone) }
         #endif
     }
 
