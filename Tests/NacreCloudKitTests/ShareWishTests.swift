@@ -106,6 +106,39 @@ struct ShareWishTests {
         #expect(try participants(both, [carol.wish(.readWrite)]).map(\.permission) == [.readWrite, .readOnly, .readOnly])
     }
 
+    @Test func `late in a scope the keys of participants cause no manifest, and one that the owner makes has another key for them`() throws {
+        var random = self.random
+        var requests = [try first()]
+        requests.append(try #require(try next(after: requests, [bob.wish(.readOnly)])))
+        var last = try ScopeManifest(requests[1].manifest)
+        var log = bob.log
+        _ = try log.replaceRecovery(with: RecoveryKey(of: log.account, using: &random), by: .device(bob.own.device), using: &random)
+        /// Returns the owner's keys, when the server shows Bob's log as it is now.
+        func keys() throws -> ZoneKeys {
+            var shown = ShownScope(manifests: requests.map(\.manifest).reversed(), wraps: requests.flatMap(\.wraps))
+            shown.accounts = [bob.user: [log]]
+            var kept = KeptKeys()
+            return try kept.take(shown, at: place, of: alice.own)
+        }
+        func request(_ wishes: [ShareWish] = []) throws -> KeysScopesModifyRequest? {
+            let (keys, logs) = (try keys(), logs.merging([bob.user: log]) { $1 })
+            let participants = alice.own.participants(after: keys.manifest.parts, wishes: wishes, list: nil, logs: logs)
+            return try alice.own.nextManifest(after: keys, participants: participants, logs: logs, stamp: 1_000, using: self.random)
+        }
+        #expect(try request() != nil, "the participant has another recovery key")
+        let newest = try keys().newest
+        while last.parts.number < OwnKeys.manifestsForOthers {
+            var parts = last.parts
+            (parts.number, parts.before, parts.stamp) = (parts.number + 1, last.hash, parts.stamp + 1)
+            let next = try alice.own.request(for: newest, parts, after: last, older: nil, logs: [bob.user: log], using: &random)
+            last = try ScopeManifest(next.manifest)
+            requests.append(next)
+        }
+        #expect(try request() == nil && !alice.own.mustRenew(keys()))
+        let added = try #require(try request([carol.wish(.readOnly)]))
+        #expect(try ScopeManifest(added.manifest).parts.version == 2 && added.wraps.count == 3)
+    }
+
     @Test func `A2: another account of a participant is an error with both fingerprints`() throws {
         var kept = KeptKeys()
         let name = bob.log.account

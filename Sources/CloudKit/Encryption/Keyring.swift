@@ -348,9 +348,20 @@
             .init(user: log.account.user, fingerprint: log.fingerprint, head: log.head, permission: .readWrite, role: .owner)
         }
 
+        /// The number of a scope's manifest from which the accounts of others cause no manifest any more. The server
+        /// takes 500: the rest is for what this account does, above all for taking participants away.
+        static let manifestsForOthers: UInt64 = 400
+
         /// Whether a scope needs a new version of its key before anything is saved: an account that takes part has
-        /// removed a device, or has another recovery key, since its newest manifest was signed.
+        /// removed a device, or has another recovery key, since its newest manifest was signed. Late in a scope that is
+        /// this account alone.
         func mustRenew(_ keys: ZoneKeys) -> Bool {
+            keys.manifest.parts.number < Self.manifestsForOthers ? hasOlderKey(keys) : keys.manifest.needsNewKey([log.fingerprint: log])
+        }
+
+        /// Whether an account that takes part has removed a device, or has another recovery key, since the newest
+        /// manifest was signed.
+        func hasOlderKey(_ keys: ZoneKeys) -> Bool {
             let others = keys.logs.values.map { ($0.fingerprint, $0) }
             return keys.manifest.needsNewKey(Dictionary(others + [(log.fingerprint, log)], uniquingKeysWith: { $1 }))
         }

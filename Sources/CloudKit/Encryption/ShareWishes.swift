@@ -169,15 +169,19 @@
                     if listed.role != .administrator, role == .administrator { role = .privateUser }
                 }
                 guard permission != .none, let log = logs[user], !log.isReset else { return nil }
+                // One that begins its account anew and anew would use up the manifests.
+                let isOther = parts.participant(named: user).map { $0.fingerprint != log.fingerprint } ?? false
+                guard !isOther || wish != nil || parts.number < Self.manifestsForOthers else { return nil }
                 return .init(user: user, fingerprint: log.fingerprint, head: log.head, permission: permission, role: role)
             }
             return [owner] + others
         }
 
         /// Returns the participants who leave a scope because their accounts have no keys now. They come again when
-        /// the accounts have some.
+        /// the accounts have some, but late in a scope.
         func withoutKeys(in parts: ScopeManifest.Parts, logs: [String: KeyLog]) -> [ShareWish] {
-            parts.participants.filter { $0.role != .owner && logs[$0.user].map(\.isReset) ?? true }.map {
+            guard parts.number < Self.manifestsForOthers else { return [] }
+            return parts.participants.filter { $0.role != .owner && logs[$0.user].map(\.isReset) ?? true }.map {
                 ShareWish(participant: $0.user, user: $0.user, permission: $0.permission.rawValue, role: $0.role.rawValue)
             }
         }
@@ -198,8 +202,10 @@
                 let last = keys.manifest.parts
                 var parts = last
                 parts.participants = participants.sorted { $0.user.utf8.lexicographicallyPrecedes($1.user.utf8) }
-                let isNewKey = mustRenew || self.mustRenew(keys) || parts.takesAway(from: last)
-                guard isNewKey || !parts.participants.elementsEqual(last.participants, by: { $0.isSame(as: $1) }) else { return nil }
+                let takesAway = parts.takesAway(from: last)
+                guard mustRenew || self.mustRenew(keys) || takesAway || !parts.participants.elementsEqual(last.participants, by: { $0.isSame(as: $1) }) else { return nil }
+                // The manifest has the newest heads, so that the key must be newer than what these have removed.
+                let isNewKey = mustRenew || hasOlderKey(keys) || takesAway
                 var random = random
                 guard last.version < .max, last.number < .max, let id = KeyID(scope: last.scope, version: last.version + (isNewKey ? 1 : 0)) else {
                     throw CKError.keysRefused("The zone has as many versions of its key as it may have")
