@@ -152,6 +152,16 @@ struct EncryptedSaveTests {
         }
     }
 
+    @Test func `whom a share invites stays wished for when its batch is sent again, and waits no more once the save is answered`() async throws {
+        let share = CKShare(recordZoneID: SealedNote.zoneID)
+        let invited = ShareParticipant(participantID: "bob", identity: ParticipantIdentity(lookupInfo: .emailAddress("bob@example.com")))
+        share.addParticipant(CKShareParticipant(wire: invited))
+        await cloud.refuseSealed([ServerError(.badRequest, ServerError.keyIsNotNewestReason)])
+        #expect(try await results([SealedNote.note(), share], in: database())[SealedNote.id]?.word == "ok")
+        let wishes = try #require(try await KeyDevice(cloud, store).kept().wishes["Notes"])
+        #expect(wishes.map(\.participant) == ["bob"] && wishes[0].isPending == nil)
+    }
+
     @Test func `a record under a key that another process has made is read, after the keys were asked for again`() async throws {
         let (first, second) = (try KeyDevice(cloud, store), try KeyDevice(cloud, store))
         let (a, b) = (CKContainer(line: first.line).privateCloudDatabase, CKContainer(line: second.line).privateCloudDatabase)
