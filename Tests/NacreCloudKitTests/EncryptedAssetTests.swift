@@ -231,6 +231,7 @@ struct EncryptedAssetTests {
         let (a, other) = (try database(), try KeyDevice(cloud, store))
         let record = try await a.save(note("first"))
         try await other.replaceRecovery()
+        other.forget()
         #expect(try await other.toSave().newest.id.version == 2)
         record["photo"] = try asset("second")
         await cloud.refuseSealed([ServerError(.badRequest, ServerError.keyIsNotNewestReason)])

@@ -78,6 +78,16 @@ struct KeyDevice: Sendable {
                 olderKey: try key.seal(older: own.accountKeys[0], of: log, using: &random).bytes))
     }
 
+    /// Adds the device of another machine to the account, with keys that it gets here.
+    func enrol(_ other: KeyDevice) async throws {
+        let own = try await own()
+        var (log, random) = (own.log, SystemRandomBytes())
+        let keys = try DeviceKeys(using: &random)
+        let statement = try log.add(keys.publicKeys, agreement: keys.agreement(toJoin: log.head), by: .device(own.device))
+        try await append(own.addition(statement, of: keys.id, in: log, using: line.timekeeper.keyRandom))
+        try await other.line.keyStore.update(try #require(Self.account)) { kept throws(CKError) in kept.device = keys }
+    }
+
     /// - Parameter next: the keys of the device that begins the next log; nil: this device's.
     func reset(next: PublicKeys? = nil) async throws {
         let own = try await own()
@@ -315,6 +325,28 @@ struct KeyExchangeTests {
             late.forget()
         }
         #expect(told.withLock { $0 } == 1)
+    }
+
+    @Test func `a zone whose newest key a removed device has made in the meantime is taken over by another call`() async throws {
+        await cloud.addZone("Notes")
+        let (device, other) = (try KeyDevice(cloud, in: folder), try KeyDevice(cloud, in: folder, "other"))
+        let first = try await device.toSave()
+        try await device.enrol(other)
+        let keys = try #require(try await other.toOpen())
+        let (its, random) = (try await other.own(), device.line.timekeeper.keyRandom)
+        let made = try its.nextManifest(
+            after: keys, participants: [its.owner], logs: keys.logs, mustRenew: true, stamp: 1_000, using: random)
+        try await other.userKeys().exchange.send(try #require(made), at: keys.place)
+        let own = try await device.own()
+        let exchange = try device.userKeys().exchange
+        #expect(try await exchange.append(try own.removal(of: its.device.id, using: random)))
+        let error = await #expect(throws: CKError.self) { try await KeyDevice(cloud, in: folder).toOpen() }
+        #expect(error?.code == .internalError)
+        #expect(try await KeyDevice(cloud, in: folder).userKeys().remove("\(its.device.id)") == ["Notes"])
+        let taken = try #require(try await KeyDevice(cloud, in: folder).toOpen())
+        #expect(taken.newest.id.version == 3 && taken.manifest.device == own.device.id && taken.sender == own.device.id)
+        #expect(taken.key(first.newest.id)?.proof == first.newest.proof)
+        await #expect(throws: KeyLogFault.self) { try await device.userKeys().remove("\(its.device.id)") }
     }
 
     // MARK: A hostile server

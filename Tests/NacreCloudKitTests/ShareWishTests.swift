@@ -216,6 +216,20 @@ struct ShareWishTests {
         #expect(kept.wishes["Notes"] == [bob.wish(.readWrite)])
     }
 
+    @Test func `a scope is taken over without those whom a removed device has added or raised`() throws {
+        var requests = [try first()]
+        for wishes in [[bob.wish(.readWrite)], [bob.wish(.readOnly), carol.wish(.readWrite)]] {
+            requests.append(try #require(try next(after: requests, wishes)))
+        }
+        let all = try requests.map { try ScopeManifest($0.manifest).parts }
+        func participants(_ newest: Int, _ signed: Int?) -> [ScopeManifest.Permission] {
+            alice.own.participants(takingOver: all[newest], signed: signed.map { all[$0] }, logs: logs).map(\.permission)
+        }
+        #expect(participants(2, 1) == [.readWrite, .readOnly], "Carol is new, and Bob may only read")
+        #expect(participants(1, 2) == [.readWrite, .readOnly], "Bob is raised")
+        #expect(participants(2, nil) == [.readWrite])
+    }
+
     @Test func `the wishes of a share are what the app has changed in it`() throws {
         let details = ShareDetails(
             shortGUID: "g", publicPermission: .none, participants: [alice.listed(.readWrite, as: .owner), bob.listed(.readOnly)],

@@ -89,6 +89,13 @@ extension CKError {
         CKError(.invalidArguments, text: text, details: [.remedy: remedy])
     }
 
+    /// A device is removed, and zones still have keys that it has made.
+    static func zonesNotTakenOver(_ zones: [String], from device: String) -> CKError {
+        CKError(
+            .internalError, text: "The device was removed, and the keys of these zones do not count any more: \(zones.joined(separator: ", "))",
+            details: [.remedy: "Run 'nacre keys remove \(device)' again. The log tells why each was not taken over"])
+    }
+
     static var accountHasNoKeys: CKError {
         .keysUnchanged("The account has no keys", remedy: "The first save of an encrypted value makes them")
     }

@@ -148,13 +148,21 @@
             if !isDone { line.openedKeys.withLock { $0.forget(place.zone) } }
         }
 
-        /// Verifies and opens a scope. Asks for the account if it does not open with what this process knows of it. A
-        /// user who is to have the keys of another user's zone gets an account at the first use.
-        func open(_ shown: ShownScope, at place: Place) async throws(CKError) -> (keys: ZoneKeys, own: OwnKeys) {
+        /// Returns a scope with the verified logs of the other users whom its manifests name.
+        func withLogs(_ shown: ShownScope) async throws(CKError) -> ShownScope {
             var shown = shown
             let users = try shown.users()
             guard users.count <= Self.usersMax else { throw .unexpectedAnswer }
-            for user in users.sorted() where user != account.name.user { shown.accounts[user] = try await logs(of: user, isNamed: false) }
+            for user in users.sorted() where user != account.name.user && shown.accounts[user] == nil {
+                shown.accounts[user] = try await logs(of: user, isNamed: false)
+            }
+            return shown
+        }
+
+        /// Verifies and opens a scope. Asks for the account if it does not open with what this process knows of it. A
+        /// user who is to have the keys of another user's zone gets an account at the first use.
+        func open(_ shown: ShownScope, at place: Place) async throws(CKError) -> (keys: ZoneKeys, own: OwnKeys) {
+            let shown = try await withLogs(shown)
             if let own = line.openedKeys.withLock({ $0.own(of: account) }), let keys = try? await open(shown, at: place, with: own) {
                 return (keys, own)
             }
@@ -210,21 +218,6 @@
         /// Takes wishes back whose share the server has not saved.
         func takeBack(_ wishes: [ShareWish], inZone zone: String) async throws(CKError) {
             try await line.keyStore.update(account) { kept throws(CKError) in kept.takeBack(wishes, inZone: zone) }
-        }
-
-        /// Makes another key of a zone of the user's own if a device has sealed or signed the newest one: nobody could
-        /// open that after the device is removed.
-        func takeOver(_ place: Place, from device: DeviceID) async throws(CKError) {
-            for _ in 0..<Self.triesMax {
-                guard let (keys, own) = try await currentScope(of: place) else { return }
-                guard keys.manifest.device == device || keys.sender == device else { return }
-                let participants = own.participants(after: keys.manifest.parts, wishes: [], list: nil, logs: keys.logs)
-                let request = try own.nextManifest(
-                    after: keys, participants: participants, logs: keys.logs, mustRenew: true, stamp: line.timekeeper.stamp,
-                    using: line.timekeeper.keyRandom)
-                if let request { try await send(request, at: place) }
-            }
-            throw .keysAreBusy
         }
 
         /// Returns the names of the user's own zones.

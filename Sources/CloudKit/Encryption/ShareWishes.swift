@@ -203,7 +203,10 @@
                 var parts = last
                 parts.participants = participants.sorted { $0.user.utf8.lexicographicallyPrecedes($1.user.utf8) }
                 let takesAway = parts.takesAway(from: last)
-                guard mustRenew || self.mustRenew(keys) || takesAway || !parts.participants.elementsEqual(last.participants, by: { $0.isSame(as: $1) }) else { return nil }
+                guard
+                    mustRenew || self.mustRenew(keys) || takesAway
+                        || !parts.participants.elementsEqual(last.participants, by: { $0.isSame(as: $1) })
+                else { return nil }
                 // The manifest has the newest heads, so that the key must be newer than what these have removed.
                 let isNewKey = mustRenew || hasOlderKey(keys) || takesAway
                 var random = random

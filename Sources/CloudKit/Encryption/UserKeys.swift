@@ -157,28 +157,54 @@
 
         /// Removes a device. Devices that stay have the next account key. The zones with keys get another one at once, so
         /// that the removed device opens nothing that is saved from then on. Those whose newest key the device has made
-        /// get one before, too: no key counts that comes from a device which is not enrolled.
+        /// get one before, too: no key counts that comes from a device which is not enrolled. One that the device makes in
+        /// between is taken over afterwards. If that fails, it is done by another call with the removed device.
         /// - Parameter device: its ID, 32 hexadecimal digits.
         /// - Returns: the zones that have another key now.
-        /// - Throws: also `KeyLogFault`, for a device that is not enrolled and for this one.
+        /// - Throws: also `KeyLogFault`, for a device that is not enrolled and for this one; `internalError`, with the
+        ///   names of zones, if the device is removed and they were not taken over.
         package func remove(_ device: String) async throws -> [String] {
             guard let bytes = try? Hex.decode(device.lowercased()), let id = DeviceID(bytes) else {
                 throw CKError.keysUnchanged("'\(device)' is not the ID of a device", remedy: "'nacre keys devices' lists them")
             }
             let own = try await own()
+            let wasRemoved = own.log.devices[id]?.removed != nil
             if id != own.device.id, own.log.device(id) != nil {
-                for zone in try await exchange.ownZones() {
-                    guard let place = Place(owner: account, zone: zone) else { continue }
+                for place in try await ownPlaces() {
                     do throws(CKError) {
                         try await exchange.takeOver(place, from: id)
                     } catch {
-                        // Nothing can be saved in a zone whose keys do not count. That keeps no device enrolled.
-                        guard error.code == .internalError else { throw error }
+                        // The zone is taken over after the removal. Neither the device nor a server prevents that one.
+                        guard error.code == .internalError || error.code == .zoneBusy else { throw error }
                     }
                 }
             }
-            try await change { own in try own.removal(of: id, using: random) }
-            return await renewZones()
+            if !wasRemoved { try await change { own in try own.removal(of: id, using: random) } }
+            let (isAny, left) = try await takeOverZones(of: id)
+            if wasRemoved, !isAny, left.isEmpty { try await change { own in try own.removal(of: id, using: random) } }
+            let renewed = await renewZones()
+            guard left.isEmpty else { throw CKError.zonesNotTakenOver(left, from: "\(id)") }
+            return renewed
+        }
+
+        private func ownPlaces() async throws(CKError) -> [Place] {
+            try await exchange.ownZones().compactMap { Place(owner: account, zone: $0) }
+        }
+
+        /// Makes other keys of the zones whose newest key or manifest is that of a device that was removed.
+        /// - Returns: whether there are any, and the names of those where that failed.
+        private func takeOverZones(of device: DeviceID) async throws(CKError) -> (isAny: Bool, left: [String]) {
+            let before = try await exchange.log(beforeRemovalOf: device)
+            var (isAny, left): (Bool, [String]) = (false, [])
+            for place in try await ownPlaces() {
+                do throws(CKError) {
+                    if try await exchange.takeOver(place, from: device, before: before) { isAny = true }
+                } catch {
+                    line.log("CloudKit: the keys of the zone '\(place.zone)' were not taken over from a removed device: \(error)")
+                    left.append(place.zone)
+                }
+            }
+            return (isAny, left)
         }
 
         /// Makes another recovery key in the place of the account's, and another key of zones as `remove` does.
