@@ -137,6 +137,23 @@ struct EncryptedAssetTests {
         #expect(list(read) == ["one", "two"] && photo(read) == "photo")
     }
 
+    @Test func `a plain list is sealed as a whole, also if its files are gone from the cache`() async throws {
+        let a = try database()
+        let record = try note("photo", isPlain: true)
+        record["list"] = [try asset("one")]
+        try await a.save(record)
+        try await a.save(note("x", named: "other"))
+        let read = try await a.record(for: SealedNote.id)
+        let one = try #require((read["list"] as? [CKAsset])?.first)
+        try FileManager.default.removeItem(at: #require(one.fileURL))
+        let (two, before) = (try asset("two"), staged.count)
+        read["list"] = [one, two]
+        try await a.save(read)
+        #expect(try await roots(stored()) == ["list": 2])
+        #expect(staged.count == before, "the file that was fetched again is gone")
+        #expect(list(try await database().record(for: SealedNote.id)) == ["one", "two"])
+    }
+
     @Test func `a save of changed keys with a file goes over a newer version`() async throws {
         let (a, b) = (try database(), try database())
         let mine = try await a.save(note("first"))

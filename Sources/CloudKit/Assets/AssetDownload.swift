@@ -151,6 +151,18 @@ extension Conversation {
 
     // MARK: One asset
 
+    /// Fetches the plain file of an asset again.
+    /// - Returns: the path of the complete file.
+    func fetchAgain(_ asset: Asset, of recordID: CKRecord.ID, in key: String) async throws(CKError) -> String {
+        let progress = AssetProgress(sizes: []) { _ in }
+        func job(_ asset: Asset) -> Job {
+            Job(item: 0, recordID: recordID, key: key, place: 0, asset: asset, root: nil, progress: progress, number: 0)
+        }
+        var asset = asset
+        if asset.downloadURL == nil { asset.downloadURL = try await renewedURL(of: job(asset)) }
+        return try await fetchNow(job(asset)).get()
+    }
+
     /// - Returns: the path of the complete file, opened.
     private func fetch(_ job: Job) async -> Result<String, Miss> {
         let fetched = await fetchBytes(job)

@@ -10,11 +10,16 @@ struct AssetUpload: Sendable {
     /// The index among the field's assets.
     let place: Int
     let object: CKAsset
+    /// The asset's file, fetched again because its own is gone.
+    var fetched: URL?
+
+    /// The file to send.
+    var fileURL: URL? { fetched ?? object.fileURL }
 
     /// Reads the file's attributes; blocks the thread.
     func source() throws(CKError) -> SourceFile {
         guard !object.isImport else { throw .assetNotImported(key) }
-        return try SourceFile(object.fileURL, key: key)
+        return try SourceFile(fileURL, key: key)
     }
 }
 
@@ -177,7 +182,9 @@ extension Conversation {
         progress: @escaping @Sendable (CKRecord, Double) -> Void
     ) async throws(CKError) -> (batch: ModifyPlan.Batch, failures: [Int: CKError]) {
         var batch = batch
-        let (sources, faults) = await look(at: uploads)
+        let (uploads, lost) = try await fetchingLost(uploads, of: batch)
+        let (sources, missing) = await look(at: uploads)
+        let faults = lost.merging(missing) { lost, _ in lost }
         for upload in uploads { if let fault = faults[upload.save] { note(upload, .failure(fault)) } }
         var failures = failures.merging(faults) { before, _ in before }
         // A receipt is used once: an object that is twice in a list is sent twice.
@@ -212,6 +219,28 @@ extension Conversation {
             if let end { throw end }
         }
         return (batch, failures)
+    }
+
+    /// Fetches the plain files again that are sealed with a list, and that are gone from the cache.
+    /// - Returns: all files, and the errors of saves whose files cannot be fetched.
+    private func fetchingLost(
+        _ uploads: [AssetUpload], of batch: ModifyPlan.Batch
+    ) async throws(CKError) -> (uploads: [AssetUpload], failures: [Int: CKError]) {
+        let known = uploads.indices.filter { !batch.isUnsent(uploads[$0]) }
+        let gone = await FileWork.run { known.filter { (try? uploads[$0].source()) == nil } }
+        var (uploads, failures) = (uploads, [Int: CKError]())
+        for index in gone where failures[uploads[index].save] == nil {
+            let upload = uploads[index]
+            guard let asset = upload.object.known else { continue }
+            do throws(CKError) {
+                let path = try await fetchAgain(asset, of: batch.saves[upload.save].record.recordID, in: upload.key)
+                uploads[index].fetched = URL(fileURLWithPath: path)
+            } catch {
+                guard !error.code.endsOperation else { throw error }
+                failures[upload.save] = error
+            }
+        }
+        return (uploads, failures)
     }
 
     /// Returns the files of saves whose files all exist, and the errors of the other saves.
@@ -316,7 +345,8 @@ extension Conversation {
             if let sealed { await AssetStaging.remove([sealed.path]) }
             // A changed file is reported as changed, whatever the result of its transfer.
             if case .failure(let error) = sent, error.code == .operationCancelled { throw error }
-            try await FileWork.run { () throws(CKError) in try source.check(upload.object.fileURL, key: upload.key) }
+            try await FileWork.run { () throws(CKError) in try source.check(upload.fileURL, key: upload.key) }
+            if let fetched = upload.fetched { await AssetStaging.remove([fetched.path]) }
             let asset = try sent.get()
             guard asset.size == job.length, !asset.isUnsent else { throw .unexpectedAnswer }
             return .success(UploadedFile(asset: asset, root: sealed?.root, keyID: job.files?.keyID))
