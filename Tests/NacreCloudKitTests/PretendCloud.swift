@@ -79,6 +79,8 @@ actor PretendCloud: Transport {
         body(&record)
         records[zone]?[name] = record
     }
+    /// Puts a record in a zone, as another device does.
+    func put(_ record: Record, in zone: ZoneID) { records[zone, default: [:]][record.recordName] = record }
     func answerChanges(_ pages: ChangesDatabaseResponse...) { databasePages += pages }
     func answerZoneChanges(_ pages: ChangesZoneResponse.Result...) { zonePages += pages }
     func answerQueries(_ pages: RecordsQueryResponse...) { queryPages += pages }

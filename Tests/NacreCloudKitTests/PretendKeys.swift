@@ -15,6 +15,8 @@ struct PretendKeys: Sendable {
     }
 
     var statements: [[UInt8]] = []
+    /// The statements of other users, by the names of their records.
+    var others: [String: [[UInt8]]] = [:]
     /// The account key by the device that it is sealed for.
     var accountWraps: [KeyWrap.Subject: [UInt8]] = [:]
     private(set) var olderAccountKeys: [[UInt8]] = []
@@ -69,14 +71,17 @@ struct PretendKeys: Sendable {
     }
 
     private mutating func log(_ request: KeysLogRequest) throws(ServerError) -> KeysLogResponse {
+        let isOwn = request.user == nil
+        let statements = request.user.map { others[$0] ?? [] } ?? statements
         let page = statements.dropFirst(request.after.map { $0 + 1 } ?? 0).prefix(Self.pageSize)
         let isLast = page.endIndex == statements.endIndex
         return KeysLogResponse(
-            statements: Array(page), moreComing: !isLast, wraps: isLast ? Array(accountWraps.values) : nil,
-            olderKeys: isLast ? olderAccountKeys : nil, tree: try shownTree(with: page.last, since: request.treeSize))
+            statements: Array(page), moreComing: !isLast, wraps: isLast && isOwn ? Array(accountWraps.values) : nil,
+            olderKeys: isLast && isOwn ? olderAccountKeys : nil,
+            tree: try shownTree(of: statements, with: page.last, since: request.treeSize))
     }
 
-    private mutating func shownTree(with newest: [UInt8]?, since seen: Int?) throws(ServerError) -> KeysLogResponse.Tree {
+    private mutating func shownTree(of statements: [[UInt8]], with newest: [UInt8]?, since seen: Int?) throws(ServerError) -> KeysLogResponse.Tree {
         let entries = Self.entries(of: statements)
         if entersLogs { tree += entries.filter { !tree.contains($0) } }
         let merkle = MerkleTree(tree)

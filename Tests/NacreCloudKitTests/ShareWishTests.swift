@@ -179,8 +179,10 @@ struct ShareWishTests {
         let (wishes, list) = ([unnamed, carol.wish(.readWrite)], [bob.listed(.readOnly)])
         try await store.update(account) { kept throws(CKError) in kept.wish(wishes, inZone: "Notes") }
         #expect(try await store.keys(of: account).wishes["Notes"] == wishes)
-        try await store.update(account) { kept throws(CKError) in kept.meet(list, inZone: "Notes", asked: wishes) }
-        #expect(try await store.keys(of: account).wishes["Notes"] == [bob.wish(.readOnly)], "Carol is not in the share")
+        try await store.update(account) { kept throws(CKError) in kept.meet(list, inZone: "Notes", asked: wishes, now: 5) }
+        var named = bob.wish(.readOnly)
+        (named.since, named.isNamedByServer) = (5, true)
+        #expect(try await store.keys(of: account).wishes["Notes"] == [named], "Carol is not in the share")
         let requests = [try first()]
         let manifest = try ScopeManifest(try #require(try next(after: requests, [bob.wish(.readOnly)])).manifest)
         try await store.update(account) { kept throws(CKError) in kept.settle(manifest, inZone: "Notes") }
@@ -191,12 +193,12 @@ struct ShareWishTests {
         var kept = KeptKeys()
         kept.wish([bob.wish(.readOnly)], inZone: "Notes", isPending: true)
         let asked = try #require(kept.wishes["Notes"])
-        kept.meet([], inZone: "Notes", asked: asked)
+        kept.meet([], inZone: "Notes", asked: asked, now: 5)
         #expect(kept.wishes["Notes"]?.count == 1, "the server has not answered")
         kept.wish([bob.wish(.readOnly)], inZone: "Notes")
-        kept.meet([], inZone: "Notes", asked: asked)
+        kept.meet([], inZone: "Notes", asked: asked, now: 5)
         #expect(kept.wishes["Notes"] == [bob.wish(.readOnly)], "the server has answered since the list was asked for")
-        kept.meet([], inZone: "Notes", asked: [bob.wish(.readOnly)])
+        kept.meet([], inZone: "Notes", asked: [bob.wish(.readOnly)], now: 5)
         #expect(kept.wishes.isEmpty)
     }
 
@@ -228,6 +230,28 @@ struct ShareWishTests {
         #expect(participants(2, 1) == [.readWrite, .readOnly], "Carol is new, and Bob may only read")
         #expect(participants(1, 2) == [.readWrite, .readOnly], "Bob is raised")
         #expect(participants(2, nil) == [.readWrite])
+    }
+
+    @Test func `a wish for an address ends after 90 days, one for a user does not, and the account that the server names is told`() throws {
+        var unnamed = bob.wish(.readOnly)
+        unnamed.user = nil
+        let list = [bob.listed(.readOnly), carol.listed(.readOnly)]
+        let nobody = ShareParticipant(participantID: unnamed.participant, identity: ParticipantIdentity())
+        let end = 5 + ShareWish.addressMilliseconds
+        for shown in [nobody, bob.listed(.readOnly)] {
+            var kept = KeptKeys()
+            kept.wish([unnamed, carol.wish(.readOnly)], inZone: "Notes")
+            kept.meet([shown, carol.listed(.readOnly)], inZone: "Notes", asked: [], now: 5)
+            kept.meet(list, inZone: "Notes", asked: [], now: end - 1)
+            #expect(kept.wishes["Notes"]?.map(\.user) == [bob.user, carol.user])
+            let wishes = kept.wishes["Notes"] ?? []
+            let before = try first()
+            let next = try ScopeManifest(try #require(try next(after: [before], wishes, list: list)).manifest)
+            #expect(next.parts.namedByServer(wishes, after: try ScopeManifest(before.manifest).parts).map(\.fingerprint) == [bob.log.fingerprint])
+            #expect(next.parts.namedByServer(wishes, after: next.parts).isEmpty, "he has the keys")
+            kept.meet(list, inZone: "Notes", asked: [], now: end)
+            #expect(kept.wishes["Notes"] == [carol.wish(.readOnly)])
+        }
     }
 
     @Test func `the wishes of a share are what the app has changed in it`() throws {

@@ -62,10 +62,11 @@ extension Conversation {
         #endif
     }
 
-    /// Returns the keys that seal the files of a batch. Costs a request a minute, also for an account without keys.
+    /// Returns the keys that seal the files of a batch. Costs a request a minute, also for an account without keys, and
+    /// up to three for each batch in a zone without them.
     ///
-    /// - Returns: nil where files stay plain: in zones that are not the user's own, and while the account has no keys
-    ///   and the batch makes none.
+    /// - Returns: nil where files stay plain: in zones that `zoneKeysForFiles` leaves without keys, where the batch
+    ///   makes none.
     func filesForSaving(_ batch: ModifyPlan.Batch) async throws(CKError) -> ZoneFiles? {
         #if canImport(NacreEncryption)
             let makesKeys = batch.saves.contains { $0.needsSealing }

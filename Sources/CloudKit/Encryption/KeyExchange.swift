@@ -29,12 +29,11 @@
         /// Returns the keys of a zone for sealing files, and makes what is missing as `zoneKeysForSaving` does.
         ///
         /// - Parameter makingKeys: whether an account without keys gets them.
-        /// - Returns: nil for an account without keys, and for another user's zone without them.
+        /// - Returns: nil where files stay plain: for an account without keys, in another user's zone without them or by
+        ///   somebody who is to have none, and in one of the user's own that gets no scope for a file.
         func zoneKeysForFiles(in zone: CKRecordZone.ID, makingKeys: Bool) async throws(CKError) -> ZoneKeys? {
             guard let (exchange, place) = try await keyExchange(for: zone) else { return nil }
-            if !makingKeys, try await exchange.isAccountEmpty() { return nil }
-            if place.owner != exchange.account.name, try await exchange.zoneKeys(at: place) == nil { return nil }
-            return try await exchange.zoneKeysForSaving(at: place)
+            return try await exchange.zoneKeysForFiles(at: place, makingKeys: makingKeys)
         }
 
         /// Returns nil for a zone that is neither the user's own in the private database, nor another user's in the
@@ -75,7 +74,7 @@
         let account: KeyAccount
         let conversation: Conversation
         /// For the zones of others.
-        private let shared: Conversation
+        let shared: Conversation
         var line: ServerLine { conversation.line }
 
         /// - Parameter conversation: its journal is left out. An answer about keys must be new, and holds for no later
@@ -160,7 +159,7 @@
         }
 
         /// Verifies and opens a scope. Asks for the account if it does not open with what this process knows of it. A
-        /// user who is to have the keys of another user's zone gets an account at the first use.
+        /// user who was invited to another user's zone gets an account at the first use.
         func open(_ shown: ShownScope, at place: Place) async throws(CKError) -> (keys: ZoneKeys, own: OwnKeys) {
             let shown = try await withLogs(shown)
             if let own = line.openedKeys.withLock({ $0.own(of: account) }), let keys = try? await open(shown, at: place, with: own) {
@@ -171,7 +170,7 @@
             case .closed(_, let wasRemoved): throw .deviceHasNoKeys(wasRemoved: wasRemoved)
             case .empty, .ended:
                 guard place.owner != account.name else { throw .keysRefused("The server shows keys of a zone without a log of the account's keys") }
-                _ = try await ownKeysForSaving()
+                if try await isInvited(to: place) { _ = try await ownKeysForSaving() }
                 throw .noKeysOfShare
             }
         }
@@ -234,9 +233,9 @@
             let isWished = kept.wishes[place.zone] != nil
             guard kept.device != nil, isWished || kept.scopes[place.zone] != nil else { return }
             if !isWished, let (own, keys) = opened(place), try request(after: keys, by: own, wishes: [], list: list, logs: keys.logs) == nil {
-                return
+                return tellWithoutKeys(list, keys)
             }
-            _ = try await settled(at: place, askingForList: true)
+            if let keys = try await settled(at: place, askingForList: true) { tellWithoutKeys(list, keys) }
         }
 
         func forgetWishes(inZone zone: String) async throws(CKError) {
@@ -269,8 +268,8 @@
             if askingForList || !wishes.isEmpty {
                 let found = try await shareList(ofZone: zone)
                 list = found
-                wishes = try await line.keyStore.update(account) { [wishes] kept throws(CKError) in
-                    kept.meet(found, inZone: zone, asked: wishes)
+                wishes = try await line.keyStore.update(account) { [wishes, now = line.timekeeper.stamp] kept throws(CKError) in
+                    kept.meet(found, inZone: zone, asked: wishes, now: now)
                     return kept.wishes[zone] ?? []
                 }
                 for user in Set(wishes.compactMap(\.user)) where logs[user] == nil && user != account.name.user {
@@ -280,7 +279,9 @@
             line.openedKeys.withLock { $0.note(keys.place, isWaitedFor: !wishes.isEmpty) }
             // The list takes a participant away once a removal is saved.
             wishes.removeAll { $0.isPending == true && $0.signedPermission == .none }
-            return try request(after: keys, by: own, wishes: wishes, list: list, logs: logs)
+            let next = try request(after: keys, by: own, wishes: wishes, list: list, logs: logs)
+            if let next { tellNamed(wishes, in: next, after: keys.manifest) }
+            return next
         }
 
         private func request(
@@ -293,14 +294,7 @@
 
         /// Returns the participants of the share of a zone of the user's own; none if it is not shared as a whole.
         private func shareList(ofZone zone: String) async throws(CKError) -> [ShareParticipant] {
-            let request = RecordsLookupRequest(records: [.init(recordName: CKRecordNameZoneWideShare)], zoneID: ZoneID(zoneName: zone))
-            switch try await conversation.lookup(request).records.first {
-            case .record(let record)?: return record.sharing?.value.participants ?? []
-            case .failure(_, let error)?:
-                guard error.nativeCode == NativeErrorCode.unknownItem.rawValue else { throw CKError(error) }
-                return []
-            case .deleted?, nil: throw .unexpectedAnswer
-            }
+            try await share(of: ZoneID(zoneName: zone), in: conversation)?.participants ?? []
         }
 
         /// Returns the verified logs of another user's account, the newest last; none if it has no keys.
@@ -371,7 +365,10 @@
                 try kept.toBegin(of: name, using: random)
             }
             let request = try OwnKeys.beginning(account.name, device: device, recovery: recovery, after: ended, using: random)
-            _ = try await append(request)
+            guard try await append(request) else { return }
+            line.log(
+                "CloudKit: this device has made the keys of the user's encrypted values. 'nacre keys recovery' shows the 24 words "
+                    + "that open them without it")
         }
 
         /// Adds a statement to the account's log.

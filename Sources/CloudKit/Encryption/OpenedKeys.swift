@@ -18,6 +18,8 @@
         private var zones: [Place: ZoneKeys] = [:]
         /// The user's own zones in which somebody is to take part whose account had no keys.
         private var waiting: Set<Place> = []
+        /// The user's own zones of which the log has told that participants have no keys.
+        private var toldWithoutKeys: Set<Place> = []
         /// Whether the account was met without keys for this device.
         private var hadNone = false
         /// The time at which the account was asked for, in the seconds of `Timekeeper.now`.
@@ -69,6 +71,11 @@
         /// Notes whether somebody waits for keys of a zone.
         mutating func note(_ place: Place, isWaitedFor: Bool) {
             if isWaitedFor { waiting.insert(place) } else { waiting.remove(place) }
+        }
+
+        /// Whether the log has not told yet that participants of a zone have no keys.
+        mutating func isNewsOfWithoutKeys(in zone: Place) -> Bool {
+            toldWithoutKeys.count < Self.zonesMax && toldWithoutKeys.insert(zone).inserted
         }
 
         /// Forgets the keys of zones of that name, and the account's, which may have changed too.

@@ -19,6 +19,15 @@
         let role: UInt8
         /// True until the server has answered the save of the share that says so.
         var isPending: Bool?
+        /// The time at which this device has first met the share with a participant who was invited by an address, in
+        /// milliseconds since 1970; nil for one invited by name.
+        var since: UInt64? = nil
+        /// Whether the server has told the name of the user whose address was invited; nil: no.
+        var isNamedByServer: Bool? = nil
+
+        /// Milliseconds after which a wish for an address ends: 90 days. The server says whose the address is, and
+        /// would else have that choice for ever.
+        static let addressMilliseconds: UInt64 = 90 * 24 * 3600 * 1000
 
         var signedPermission: ScopeManifest.Permission { ScopeManifest.Permission(rawValue: permission) ?? .none }
         /// The role in manifests. Nobody becomes the owner, or takes part by a link, because of a wish.
@@ -35,7 +44,7 @@
     }
 
     extension ScopeManifest.Parts {
-        fileprivate func participant(named user: String) -> ScopeManifest.Participant? {
+        func participant(named user: String) -> ScopeManifest.Participant? {
             participants.first { $0.user.utf8.elementsEqual(user.utf8) }
         }
     }
@@ -57,7 +66,7 @@
     extension ShareParticipant {
         /// Whether the participant is neither the owner, nor came by the share's link, nor stands for whoever comes first
         /// by a one-time URL: the server alone says who that is.
-        fileprivate var isInvited: Bool { role != .owner && role != .publicUser && !isOneTime }
+        var isInvited: Bool { role != .owner && role != .publicUser && !isOneTime }
 
         fileprivate var signedPermission: ScopeManifest.Permission {
             switch permission {
@@ -102,9 +111,11 @@
         }
 
         /// Takes from the server's list of a share the names of users whom this device invited before they were known.
-        /// Forgets wishes for participants who are not in the list any more.
-        /// - Parameter asked: the wishes when the list was asked for. It says nothing of later and of pending ones.
-        mutating func meet(_ list: [ShareParticipant], inZone zone: String, asked: [ShareWish]) {
+        /// Forgets wishes for participants who are not in the list any more, and those for addresses that are too old.
+        /// - Parameters:
+        ///   - asked: The wishes when the list was asked for. It says nothing of later and of pending ones.
+        ///   - now: milliseconds since 1970.
+        mutating func meet(_ list: [ShareParticipant], inZone zone: String, asked: [ShareWish], now: UInt64) {
             guard let known = wishes[zone] else { return }
             setWishes(
                 known.compactMap { wish in
@@ -113,7 +124,11 @@
                         return wish.signedPermission == .none || mayBeLate ? wish : nil
                     }
                     var wish = wish
-                    wish.user = wish.user ?? listed.user
+                    guard wish.user == nil || wish.isNamedByServer == true else { return wish }
+                    let since = wish.since ?? now
+                    guard now < since || now - since < ShareWish.addressMilliseconds else { return nil }
+                    wish.since = since
+                    if wish.user == nil, let user = listed.user { (wish.user, wish.isNamedByServer) = (user, true) }
                     return wish
                 }, ofZone: zone)
         }
@@ -132,7 +147,7 @@
 
     extension ShareParticipant {
         /// The name of the user's record, also if the user was invited by it.
-        fileprivate var user: String? {
+        var user: String? {
             if let name = identity.userRecordName { return name }
             if case .userRecordName(let name)? = identity.lookupInfo { return name }
             return nil

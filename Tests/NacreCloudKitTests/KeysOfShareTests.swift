@@ -1,0 +1,99 @@
+import Foundation
+import NacreCloudTestSupport
+import NacreCloudWire
+import NacreEncryption
+import NacreEncryptionForms
+import Testing
+
+@testable import CloudKit
+
+/// Tests of the keys that Alice's device makes, or makes none of, in Bob's zone and in her own ones with a share.
+struct KeysOfShareTests {
+    private static let bobsNotes = CKRecordZone.ID(zoneName: "Notes", ownerName: "_bob")
+    private static let mine = CKRecordZone.ID(zoneName: "Mine")
+    private let cloud = PretendCloud()
+    private let device: KeyDevice
+
+    init() throws { device = try KeyDevice(cloud, KeyStore(folder: nil)) }
+
+    private func conversation(_ scope: CKDatabase.Scope) -> Conversation {
+        Conversation(
+            line: device.line, scope: scope, patience: Patience(requestTimeout: 60, resourceTimeout: nil, retriesNetworkErrors: false))
+    }
+
+    private func keysForFiles(in zone: CKRecordZone.ID) async throws -> ZoneKeys? {
+        try await conversation(zone.ownerName == "_bob" ? .shared : .private).zoneKeysForFiles(in: zone, makingKeys: false)
+    }
+
+    /// Has the server show the keys of Bob's zone, in which he alone takes part.
+    private func addBobsKeys() async throws {
+        var random = SystemRandomBytes()
+        let bob = try #require(AccountName(container: "iCloud.test", environment: "development", user: "_bob"))
+        let keys = try DeviceKeys(using: &random)
+        let (statement, log, key) = try keys.begin(bob, recovery: RecoveryKey(of: bob, using: &random), using: &random)
+        let own = OwnKeys(device: keys, log: log, accountKeys: [key])
+        let first = try own.firstKey(at: try #require(Place(owner: bob, zone: "Notes")), stamp: 1_000, using: KeyRandom(source: nil))
+        await cloud.change { shown in
+            shown.others["_bob"] = [statement.bytes]
+            shown.scopes["Notes"] = PretendKeys.Scope(manifests: [first.manifest], wraps: first.wraps)
+        }
+    }
+
+    /// Has the server show a share of a zone, in which Alice has a role.
+    private func share(_ zone: ZoneID, as role: NacreCloudWire.ParticipantRole) async {
+        let owner = ShareParticipant(
+            participantID: "1", identity: ParticipantIdentity(userRecordName: zone.ownerRecordName ?? "_alice"), role: .owner,
+            permission: .readWrite, acceptance: .accepted)
+        let alice = ShareParticipant(
+            participantID: "2", identity: ParticipantIdentity(userRecordName: "_alice"), role: role, permission: .readWrite, acceptance: .accepted)
+        let details = ShareDetails(
+            shortGUID: "g", publicPermission: .readWrite, participants: [owner, alice], owner: owner, currentUserParticipant: alice)
+        let stamp = Record.Stamp(timestamp: Timestamp(secondsSince2001: 1000), userRecordName: "_bob")
+        let record = Record(
+            recordName: CKRecordNameZoneWideShare, recordType: "cloudkit.share", recordChangeTag: "1", created: stamp, modified: stamp,
+            sharing: Box(details), fields: RecordFields())
+        await cloud.put(record, in: zone)
+    }
+
+    @Test(arguments: [(NacreCloudWire.ParticipantRole.publicUser, 0), (.privateUser, 1)])
+    func `a look into a shared zone makes keys for who was invited, and none for who came by the link`(
+        role: NacreCloudWire.ParticipantRole, statements: Int
+    ) async throws {
+        try await addBobsKeys()
+        await share(Self.bobsNotes.wire, as: role)
+        let error = await #expect(throws: CKError.self) { try await conversation(.shared).zoneKeys(of: Self.bobsNotes) }
+        #expect(error?.code == .accountTemporarilyUnavailable)
+        #expect(await cloud.keys.statements.count == statements)
+    }
+
+    @Test func `the files of who came by a link stay plain, and those of an invited participant wait for the zone's keys`() async throws {
+        try await addBobsKeys()
+        _ = try await device.toSave(Self.mine)
+        await share(Self.bobsNotes.wire, as: .publicUser)
+        #expect(try await keysForFiles(in: Self.bobsNotes) == nil)
+        await share(Self.bobsNotes.wire, as: .privateUser)
+        let error = await #expect(throws: CKError.self) { try await keysForFiles(in: Self.bobsNotes) }
+        #expect(error?.code == .accountTemporarilyUnavailable)
+    }
+
+    @Test func `a file makes no key of a zone before this device has seen one, nor in a zone that has a share`() async throws {
+        let account = try #require(KeyDevice.account)
+        _ = try await KeyExchange(asking: conversation(.private), of: account).ownKeysForSaving()
+        #expect(try await keysForFiles(in: KeyDevice.notes) == nil)
+        #expect(await cloud.keys.statements.count == 1, "the account has keys")
+        _ = try await device.toSave(Self.mine)
+        await share(KeyDevice.notes.wire, as: .owner)
+        #expect(try await keysForFiles(in: KeyDevice.notes) == nil)
+        #expect(await cloud.keys.scopes["Notes"] == nil)
+        #expect(try await keysForFiles(in: CKRecordZone.ID(zoneName: "Other")) != nil)
+        let keys = try await device.toSave()
+        #expect(try await keysForFiles(in: KeyDevice.notes)?.newest.proof == keys.newest.proof, "a value has made the key")
+    }
+
+    @Test func `the log says once that keys were made, and names the command that shows the words`() async throws {
+        let setting = Setting()
+        await setting.cloud.addZone("Notes")
+        for name in ["note", "other"] { try await setting.database.save(SealedNote.note(["a": "apple"], named: name)) }
+        #expect(setting.log.entries.count { $0.contains("nacre keys recovery") } == 1)
+    }
+}
