@@ -96,4 +96,19 @@ struct KeysOfShareTests {
         for name in ["note", "other"] { try await setting.database.save(SealedNote.note(["a": "apple"], named: name)) }
         #expect(setting.log.entries.count { $0.contains("nacre keys recovery") } == 1)
     }
+
+    @Test func `the log says once that participants of a share have no keys of its zone`() async throws {
+        let setting = Setting()
+        await setting.cloud.addZone("Notes")
+        try await setting.database.save(SealedNote.note(["a": "apple"]))
+        let patience = Patience(requestTimeout: 60, resourceTimeout: nil, retriesNetworkErrors: false)
+        let conversation = Conversation(line: setting.container.line, scope: .private, patience: patience)
+        let (exchange, place) = try #require(try await conversation.keyExchange(for: SealedNote.zoneID))
+        let bob = ShareParticipant(
+            participantID: "2", identity: ParticipantIdentity(userRecordName: "_bob"), role: .publicUser, permission: .readWrite, acceptance: .accepted)
+        try await exchange.meet([], at: place)
+        #expect(!setting.log.entries.contains { $0.contains("have no keys") })
+        for _ in 0..<2 { try await exchange.meet([bob], at: place) }
+        #expect(setting.log.entries.count { $0.contains("have no keys") } == 1)
+    }
 }

@@ -29,8 +29,8 @@
         /// Returns the keys of a zone for sealing files, and makes what is missing as `zoneKeysForSaving` does.
         ///
         /// - Parameter makingKeys: whether an account without keys gets them.
-        /// - Returns: nil where files stay plain: for an account without keys, in another user's zone without them or by
-        ///   somebody who is to have none, and in one of the user's own that gets no scope for a file.
+        /// - Returns: nil where files stay plain: for an account without keys, in another user's zone without them, by
+        ///   somebody who is to have none there, and in one of the user's own that gets no scope for a file.
         func zoneKeysForFiles(in zone: CKRecordZone.ID, makingKeys: Bool) async throws(CKError) -> ZoneKeys? {
             guard let (exchange, place) = try await keyExchange(for: zone) else { return nil }
             return try await exchange.zoneKeysForFiles(at: place, makingKeys: makingKeys)
