@@ -105,7 +105,8 @@ struct KeysOfShareTests {
         let conversation = Conversation(line: setting.container.line, scope: .private, patience: patience)
         let (exchange, place) = try #require(try await conversation.keyExchange(for: SealedNote.zoneID))
         let bob = ShareParticipant(
-            participantID: "2", identity: ParticipantIdentity(userRecordName: "_bob"), role: .publicUser, permission: .readWrite, acceptance: .accepted)
+            participantID: "2", identity: ParticipantIdentity(userRecordName: "_bob"), role: .publicUser, permission: .readWrite,
+            acceptance: .accepted)
         try await exchange.meet([], at: place)
         #expect(!setting.log.entries.contains { $0.contains("have no keys") })
         for _ in 0..<2 { try await exchange.meet([bob], at: place) }
