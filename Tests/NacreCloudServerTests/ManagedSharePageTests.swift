@@ -188,6 +188,24 @@ import Testing
         }
     }
 
+    @Test func `the form that begins a share selects what the app offers`() async throws {
+        for (offer, permission) in [
+            (#""supportedAccess":["PUBLIC"]"#, "READ_ONLY"),
+            (#""supportedAccess":["PUBLIC"],"supportedPermissions":["READ_WRITE"]"#, "READ_WRITE"),
+            (#""supportedAccess":["PRIVATE","PUBLIC"]"#, "NONE"),
+        ] {
+            let server = try await Self.server()
+            var browser = try await Self.opened(server, "," + offer)
+            // A browser sends the first option where none has `selected`.
+            let field = try #require(browser.shown?.text.components(separatedBy: "<select id=\"access\"").dropFirst().first)
+            let options = try #require(field.components(separatedBy: "</select>").first).components(separatedBy: "<option value=\"").dropFirst()
+            let selected = try #require((options.first { $0.contains(" selected") } ?? options.first)?.components(separatedBy: "\"").first)
+            #expect(selected == permission, "\(offer)")
+            #expect(await Self.send("begin", ["permission": selected], in: &browser).status == 200, "\(offer)")
+            #expect(try await Self.share(server)?["publicPermission"]?.text == permission, "\(offer)")
+        }
+    }
+
     @Test func `a participant manages nothing, an administrator does, and a stranger is told that there is no zone`() async throws {
         let server = try await Self.server()
         let bob = server.names["bob.name"] ?? ""

@@ -89,10 +89,12 @@ struct ManagedShareView {
             """
     }
 
-    /// A field for who has access by the link alone.
-    private func access(_ id: String, held: SharePermission) -> HTML {
+    /// A field for who has access by the link alone, of the choices that the app offers.
+    /// - Parameter held: The permission that the link has, which is shown even if the app does not offer it; nil: nothing
+    ///   is shared yet, and the first choice is selected.
+    private func access(_ id: String, held: SharePermission?) -> HTML {
         var values: [(SharePermission, HTML)] = []
-        if pass.offer.isPrivate || held == .none { values.append((.none, "only people who are invited")) }
+        if pass.offer.isPrivate || held == SharePermission.none { values.append((.none, "only people who are invited")) }
         for value in [SharePermission.readOnly, .readWrite] where held == value || pass.offer.isPublic && pass.offer.permissions.contains(value) {
             values.append((value, value == .readOnly ? "everybody who has the link: see only" : "everybody who has the link: see and change"))
         }
@@ -107,7 +109,7 @@ struct ManagedShareView {
     private var beginning: HTML {
         """
         <p>This is shared with nobody yet.</p>
-        \(form("begin", access("access", held: .none).with("<div class=\"buttons\"><button class=\"main\">Share</button></div>")))
+        \(form("begin", access("access", held: nil).with("<div class=\"buttons\"><button class=\"main\">Share</button></div>")))
         """
     }
 
