@@ -35,9 +35,10 @@ export class Container {
         const { session } = transport;
         session.onForget = (notes) => {
             this.#listening.end(notes);
-            this.#webPush.end(notes);
+            this.#webPush.end(notes, session.user);
         };
         session.onReplace = () => {
+            session.user = undefined;
             this.#listening.unregister();
             this.#webPush.stop();
         };
@@ -254,8 +255,15 @@ export class Container {
      * @returns {Promise<UserIdentity>}
      */
     async #caller(options) {
+        const { session } = this.#transport;
+        const { epoch } = session;
         const answer = await this.#ask("users/caller", undefined, options);
-        return answer.users?.[0] ?? answer;
+        const user = answer.users?.[0] ?? answer;
+        if (session.epoch === epoch && user.userRecordName) {
+            session.user = user.userRecordName;
+            await this.#webPush.meet(user.userRecordName);
+        }
+        return user;
     }
 
     /**

@@ -1,7 +1,6 @@
 /** Notifications of a user's subscriptions, and those who are told of them. */
 
 import { Registration, tellEnd } from "./registration.js";
-import { uuid } from "./values.js";
 
 /** How many of the notifications that were told are remembered: one of them that comes again is not told again. */
 const remembered = 500;
@@ -65,6 +64,8 @@ export class Listening {
     #listeners = new Set();
     /** @type {Registration | undefined} */
     #registration;
+    /** @type {AbortController | undefined} of the time in which the page is registered */
+    #registered;
     /** @type {Set<string>} names of notifications that were told, the oldest first */
     #told = new Set();
 
@@ -78,14 +79,7 @@ export class Listening {
     }
 
     get isRegistered() {
-        return this.#registration !== undefined;
-    }
-
-    /** The name of the device at the server: one for the tabs of a session, or for this page. */
-    get device() {
-        const { session } = this.#transport;
-        if (!session.notes.device) session.note({ device: uuid() });
-        return /** @type {string} */ (session.notes.device);
+        return this.#registered !== undefined;
     }
 
     /** @param {(notification: Notification) => void} listener */
@@ -99,17 +93,66 @@ export class Listening {
     }
 
     /** Registers the device, and asks for its notifications from then on. */
-    register() {
-        if (this.#registration) return this.#registration.ready;
-        const { device } = this;
+    async register() {
+        const { session } = this.#transport;
+        const { signal } = this.#registered ??= new AbortController();
+        try {
+            const device = this.#registration ? "" : await session.device();
+            signal.throwIfAborted();
+            this.#registration ??= this.#begin(device);
+        } catch (error) {
+            if (!signal.aborted) this.unregister();
+            throw error;
+        }
+        /** @type {Registration} */
+        let registration;
+        do {
+            registration = this.#registration;
+            try {
+                await registration.ready;
+            } catch (error) {
+                // Another registration may have taken its place.
+                if (signal.aborted || registration === this.#registration) throw error;
+            }
+        } while (registration !== this.#registration);
+    }
+
+    /**
+     * Begins the registration of a device.
+     * @param {string} device
+     */
+    #begin(device) {
+        const { session } = this.#transport;
+        const { epoch } = session;
+        // Another tab of the session may have noted a name at the same moment. A tab of another user's session hears
+        // nothing more.
+        const end = (/** @type {unknown} */ error) => {
+            const noted = session.notes.device;
+            const goesOn = registration === this.#registration && noted && noted !== device && session.epoch === epoch;
+            if (goesOn) this.#replace(registration, noted); else this.unregister(registration, error);
+        };
         /** @type {Registration} */
         const registration = new Registration(this.#transport, this.#apnsEnvironment, device, {
-            // A tab of another user's session hears nothing more.
-            tell: (payload) => { if (this.#transport.session.notes.device === device) this.tell(payload); else this.unregister(registration); },
-            end: (error) => this.unregister(registration, error),
+            tell: (payload) => { if (session.notes.device === device) this.tell(payload); else end(undefined); },
+            end: (error) => { if (error) end(error); else this.unregister(registration); },
         });
-        this.#registration = registration;
-        return registration.ready;
+        return registration;
+    }
+
+    /**
+     * Registers under the name that the session has now. Listeners are told that something may have come meanwhile.
+     * @param {Registration} before
+     * @param {string} device
+     */
+    async #replace(before, device) {
+        const registration = this.#registration = this.#begin(device);
+        before.end();
+        try {
+            await registration.ready;
+            if (registration === this.#registration) this.tell({});
+        } catch {
+            // The registration has told of its end.
+        }
     }
 
     /**
@@ -119,7 +162,10 @@ export class Listening {
      */
     unregister(registration = this.#registration, error) {
         registration?.end(error);
-        if (registration === this.#registration) this.#registration = undefined;
+        if (registration !== this.#registration) return;
+        this.#registration = undefined;
+        this.#registered?.abort();
+        this.#registered = undefined;
     }
 
     /**

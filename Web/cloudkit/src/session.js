@@ -1,13 +1,14 @@
 /** The session of a user: the web auth token, its store, and the promises that wait for its beginning and end. */
 
 import { localError } from "./error.js";
+import { uuid } from "./values.js";
 
 /** @typedef {{ getToken(id: string): unknown, putToken(id: string, token: string | null): unknown }} TokenStore */
 
 /**
  * What is kept beside a token, and goes with it. `device` is the device's name at the server, `heard` the number of the
- * last event that it was told, `worker` the scope of the service worker that has its pushes.
- * @typedef {{ device?: string, heard?: number, worker?: string }} Notes
+ * last event that it was told.
+ * @typedef {{ device?: string, heard?: number }} Notes
  */
 
 /**
@@ -25,7 +26,7 @@ function memoryStore() {
  * @param {boolean} persist
  * @returns {Storage | undefined} nothing where the browser has no storage for this page
  */
-function browserStorage(persist) {
+export function browserStorage(persist) {
     if (typeof globalThis.document === "undefined") return undefined;
     try {
         // A browser that keeps nothing for the page throws here.
@@ -103,6 +104,8 @@ export class Session {
     signOuts = new Waiters();
     /** Counts the sessions of this tab: their beginnings and ends. */
     epoch = 0;
+    /** @type {string | undefined} the user's record name, once the server has told it */
+    user;
     /** @type {Set<() => void>} called when a user has signed in or out, here or in another tab */
     observers = new Set();
     /** Called when the session has ended. */
@@ -160,6 +163,20 @@ export class Session {
             // A full storage leaves this page to itself.
             this.#storage = undefined;
         }
+    }
+
+    /**
+     * The name of the device at the server: one for the tabs of a session, or for this page. It is made under a lock,
+     * because two tabs may ask for it at the same moment.
+     * @returns {Promise<string>}
+     */
+    async device() {
+        const make = () => {
+            const device = this.notes.device ?? uuid();
+            this.note({ device });
+            return device;
+        };
+        return this.notes.device ?? (this.isShared ? await globalThis.navigator.locks.request(this.#notesKey, {}, make) : make());
     }
 
     /** Forgets what stood beside a token that was given up. */

@@ -1,9 +1,39 @@
 /** Web Push: notifications that the browser shows by a service worker, also while no page is open. */
 
 import { CKError, invalid, localError } from "./error.js";
+import { browserStorage } from "./session.js";
 
 /** The page's service worker, unless the page names another one. */
 const workerURL = "/cloudkit-worker.js";
+
+/** The name in the browser's storage of what is known of subscriptions. */
+const notesKey = "cloudkit.webpush";
+
+/**
+ * A subscription of a container's user. It outlives the tab and its session's token, so its note does too. `worker` is
+ * the scope of the service worker, `user` a record name, `device` the device's name at the server, and `key` the
+ * server's.
+ * @typedef {{ worker: string, user: string, device: string, endpoint: string, key: string }} PushNote
+ */
+
+/** @type {string | null} the notes where the browser has no storage for the page */
+let keptNotes = null;
+
+/** @returns {Record<string, PushNote>} the notes of all containers of the origin */
+function pushNotes() {
+    try {
+        const storage = browserStorage(true);
+        return JSON.parse((storage ? storage.getItem(notesKey) : keptNotes) ?? "{}") ?? {};
+    } catch {
+        return {};
+    }
+}
+
+/** @param {Record<string, PushNote>} notes */
+function keepPushNotes(notes) {
+    const storage = browserStorage(true);
+    if (storage) storage.setItem(notesKey, JSON.stringify(notes)); else keptNotes = JSON.stringify(notes);
+}
 
 export class WebPush {
     #transport;
@@ -23,6 +53,39 @@ export class WebPush {
         this.#caller = caller;
     }
 
+    get #id() {
+        const { containerIdentifier, environment } = this.#transport.config;
+        return `${containerIdentifier}.${environment}`;
+    }
+
+    /** @returns {PushNote | undefined} */
+    get #note() {
+        return pushNotes()[this.#id];
+    }
+
+    /** Ends the subscription of the note, whosever it is, and takes away what it has shown. */
+    async #drop() {
+        const note = this.#note;
+        if (!note) return;
+        await unsubscribe(note);
+        const { [this.#id]: noted, ...others } = pushNotes();
+        if (noted?.device === note.device) keepPushNotes(others);
+    }
+
+    /**
+     * Ends the subscription of another user of this browser, whose session may live on without a tab.
+     * @param {string} userRecordName the user who is signed in now
+     */
+    async meet(userRecordName) {
+        const note = this.#note;
+        if (!note || note.user === userRecordName) return;
+        try {
+            await this.#drop();
+        } catch (error) {
+            this.#transport.services.log("warn", `Web Push: ${/** @type {any} */ (error)?.name}`);
+        }
+    }
+
     /**
      * Subscribes at the browser's push service, and has the server send there.
      * @param {{ serviceWorker?: any, signal?: AbortSignal }} options
@@ -39,17 +102,26 @@ export class WebPush {
             throw new CKError({ ckErrorCode: "ACCESS_DENIED", reason: "the user does not allow notifications" });
         }
         const { userRecordName = "" } = await this.#caller({ signal });
-        const { device } = this.#listening;
+        if (this.#note && this.#note.user !== userRecordName) await this.#drop();
+        const { session } = this.#transport;
+        const { epoch } = session;
         const { applicationServerKey } = await this.#transport.askDevice("tokens/web-push", undefined, { signal });
         const registration = serviceWorker.pushManager ? serviceWorker : await workers.register(serviceWorker);
         await activated(registration);
         const subscription = await subscribed(registration, applicationServerKey);
+        const note = { worker: registration.scope, user: userRecordName, endpoint: subscription.endpoint, key: applicationServerKey };
         try {
-            await this.#transport.askDevice("tokens/web-push", { clientId: device, subscription: subscription.toJSON() }, { signal });
-            const { session } = this.#transport;
-            if (session.notes.device !== device) throw new CKError({ ckErrorCode: "AUTHENTICATION_REQUIRED", reason: "the session has ended" });
-            session.note({ worker: registration.scope });
+            let device;
+            do {
+                if (session.epoch !== epoch) throw new CKError({ ckErrorCode: "AUTHENTICATION_REQUIRED", reason: "the session has ended" });
+                device = await session.device();
+                // The note is there before a push can come.
+                keepPushNotes({ ...pushNotes(), [this.#id]: { ...note, device } });
+                await this.#transport.askDevice("tokens/web-push", { clientId: device, subscription: subscription.toJSON() }, { signal });
+                // Another tab of the session may have noted a name at the same moment.
+            } while (session.notes.device !== device);
         } catch (error) {
+            await this.#drop();
             await subscription.unsubscribe();
             throw error;
         }
@@ -61,13 +133,12 @@ export class WebPush {
      * @param {{ signal?: AbortSignal }} options
      */
     async unregister({ signal }) {
-        const { session } = this.#transport;
-        const { worker, device } = session.notes;
+        const { device } = this.#transport.session.notes;
+        const note = this.#note;
         this.stop();
-        if (!worker) return;
-        await unsubscribe(worker);
-        session.note({ worker: undefined });
-        await this.#transport.askDevice("tokens/web-push", { clientId: device, subscription: null }, { signal });
+        await this.#drop();
+        // The device of an earlier session is unknown to this one: the push service tells the server of its end.
+        if (note && note.device === device) await this.#transport.askDevice("tokens/web-push", { clientId: device, subscription: null }, { signal });
     }
 
     /** Hears the service worker no longer. */
@@ -78,10 +149,12 @@ export class WebPush {
     /**
      * Ends the subscription of a session that has ended, and takes away what it has shown.
      * @param {import("./session.js").Notes} notes
+     * @param {string | undefined} user
      */
-    end({ worker }) {
-        if (!worker) return;
-        unsubscribe(worker).catch((error) => this.#transport.services.log("warn", `Web Push: ${error?.name}`));
+    end({ device }, user) {
+        const note = this.#note;
+        if (!note || (note.device !== device && note.user !== user)) return;
+        this.#drop().catch((error) => this.#transport.services.log("warn", `Web Push: ${error?.name}`));
     }
 
     /**
@@ -114,27 +187,48 @@ async function activated(registration) {
 }
 
 /**
+ * The key of the server to which a subscription belongs, as `applicationServerKey` is written.
+ * @param {PushSubscription} subscription
+ */
+function keyOf({ options }) {
+    const key = options?.applicationServerKey;
+    if (!key) return undefined;
+    return btoa(String.fromCharCode(...new Uint8Array(key))).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+/**
+ * Subscribes. A registration has one subscription: one of the app's own stays, one of the library's to another server's
+ * key gives way, and so does one to this key of which there is no note, because it may be another user's.
  * @param {ServiceWorkerRegistration} registration
  * @param {string} applicationServerKey
  * @returns {Promise<PushSubscription>}
  */
 async function subscribed({ pushManager }, applicationServerKey) {
-    const options = { userVisibleOnly: true, applicationServerKey };
+    const before = await pushManager.getSubscription();
+    if (before) {
+        const isNoted = Object.values(pushNotes()).some(({ endpoint }) => endpoint === before.endpoint);
+        const hasKey = keyOf(before) === applicationServerKey;
+        if (!isNoted && !hasKey) {
+            throw localError("CONFIGURATION_ERROR", "the service worker has a subscription of another sender: register one of its own scope for CloudKit JS");
+        }
+        if (!isNoted || !hasKey) await before.unsubscribe();
+    }
     try {
-        return await pushManager.subscribe(options);
+        return await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey });
     } catch (error) {
-        // A subscription to the key of another server stands in the way.
-        const other = /** @type {any} */ (error)?.name === "InvalidStateError" && await pushManager.getSubscription();
-        if (!other) throw localError("SERVICE_UNAVAILABLE", "the browser's push service takes no subscription", { cause: error });
-        await other.unsubscribe();
-        return pushManager.subscribe(options);
+        throw localError("SERVICE_UNAVAILABLE", "the browser's push service takes no subscription", { cause: error });
     }
 }
 
-/** @param {string} scope of the service worker */
-async function unsubscribe(scope) {
-    const registration = await navigator.serviceWorker?.getRegistration(scope);
+/**
+ * Ends a subscription, and takes away what it has shown. One of the app's own stays. A browser may have given the
+ * subscription another address since the note was made; its key is the same.
+ * @param {PushNote} note
+ */
+async function unsubscribe({ worker, endpoint, key }) {
+    const registration = await navigator.serviceWorker?.getRegistration(worker);
     if (!registration) return;
     for (const shown of await registration.getNotifications()) if (shown.data?.cloudKit) shown.close();
-    await (await registration.pushManager.getSubscription())?.unsubscribe();
+    const subscription = await registration.pushManager.getSubscription();
+    if (subscription && (subscription.endpoint === endpoint || keyOf(subscription) === key)) await subscription.unsubscribe();
 }

@@ -160,6 +160,36 @@ test("a tab from which the connection was taken is told by the one that took it"
     unregister(first, second);
 });
 
+const notesKey = "cloudkit.device.iCloud.com.example.Notes.development";
+
+test("two tabs that register at the same moment make one name for the device", { timeout: 10_000 }, async () => {
+    const first = await openTab({ user: "ada" });
+    const second = await openTab();
+    // Neither tab sees what the other one writes before it asks for the lock.
+    const free = locks.request(notesKey, {}, () => settled());
+    const registering = Promise.all([first, second].map(({ container }) => container.registerForNotifications()));
+    assert.equal(localStorage.getItem(notesKey), null);
+    await Promise.all([free, registering]);
+    server.push("a");
+    await Promise.all([first.told.count(1), second.told.count(1)]);
+    assert.equal(server.devices.length, 1);
+    unregister(first, second);
+});
+
+test("a tab whose name was replaced in the same session goes on under the new one", { timeout: 10_000 }, async () => {
+    const first = await openTab({ user: "ada" });
+    await register(first);
+    localStorage.setItem(notesKey, JSON.stringify({ device: "another tab's" }));
+    server.push("a");
+    await first.told.count(1);
+    // It may have missed something, and says so.
+    assert.deepEqual([first.told.all, first.container.isRegisteredForNotifications], [[undefined], true]);
+    server.push("b");
+    await first.told.count(2);
+    assert.equal(first.told.all[1], "b");
+    unregister(first);
+});
+
 test("a browser without locks has a connection in each tab", { timeout: 10_000 }, async () => {
     delete globalThis.navigator.locks;
     const first = await openTab({ user: "ada" });

@@ -17,6 +17,7 @@ function makeBrowser() {
             if (browser.subscription && browser.key !== applicationServerKey) throw new DOMException("another key", "InvalidStateError");
             browser.key = applicationServerKey;
             browser.subscription ??= {
+                endpoint: browser.endpoint, options: { applicationServerKey: new Uint8Array(Buffer.from(applicationServerKey, "base64url")).buffer },
                 toJSON: () => ({ endpoint: browser.endpoint, expirationTime: null, keys }),
                 async unsubscribe() {
                     browser.ended += 1;
@@ -73,12 +74,54 @@ test("a page subscribes with the server's key, and the server takes the subscrip
     assert.deepEqual([sent[2].status, sent[2].subscription, sent[2].clientId], [200, null, sent[0].clientId]);
 });
 
-test("a subscription to another server's key gives way", { timeout: 60_000 }, async () => {
+test("a subscription of the library's to an earlier key of the server gives way", { timeout: 60_000 }, async () => {
     const { container, sent } = await user("ben@example.com");
-    browser.subscription = { unsubscribe: async () => { browser.ended += 1; browser.subscription = null; } };
     await container.registerForWebPush();
-    assert.equal(browser.ended, 1);
-    assert.equal(sent[0].status, 200);
+    const { key } = browser;
+    browser.key = "another key";
+    browser.subscription.options.applicationServerKey = new Uint8Array([1, 2, 3]).buffer;
+    await container.registerForWebPush();
+    assert.deepEqual([browser.ended, browser.key], [1, key]);
+    assert.deepEqual(sent.map(({ status }) => status), [200, 200]);
+});
+
+test("a subscription of the app's own stays, and the registration is refused", { timeout: 60_000 }, async () => {
+    const { container, sent } = await user("gina@example.com");
+    const own = browser.subscription = {
+        endpoint: "https://push.example/own", options: { applicationServerKey: new Uint8Array([1, 2, 3]).buffer },
+        async unsubscribe() { browser.ended += 1; },
+    };
+    assert.equal((await refusal(container.registerForWebPush())).ckErrorCode, "CONFIGURATION_ERROR");
+    assert.deepEqual(sent, []);
+    browser.subscription = null;
+    await container.registerForWebPush();
+    browser.subscription = own;
+    await container.signOut();
+    await settled();
+    assert.deepEqual([browser.subscription, browser.ended], [own, 0]);
+});
+
+test("a subscription ends when another user signs in, also if its session had no sign-out", { timeout: 60_000 }, async () => {
+    const { container } = await user("hans@example.com");
+    await container.registerForWebPush();
+    const closed = [];
+    browser.shown = [{ data: { cloudKit: {} }, close: () => closed.push("ours") }];
+    // The tab is closed: its session lives on at the server, and nothing of it in the next page.
+    const again = cloud.container();
+    await again.signIn(await cloud.webAuthToken("hans@example.com"));
+    assert.equal(browser.ended, 0);
+    await user("ida@example.com");
+    assert.deepEqual([browser.subscription, browser.ended, closed], [null, 1, ["ours"]]);
+});
+
+test("a subscription of an unknown user is replaced before the server is told of one", { timeout: 60_000 }, async () => {
+    const { container, sent } = await user("jan@example.com");
+    await container.registerForWebPush();
+    const { subscription } = browser;
+    await container.unregisterForWebPush();
+    browser.subscription = subscription;
+    await container.registerForWebPush();
+    assert.deepEqual([browser.ended, browser.subscription === subscription, sent.at(-1).status], [2, false, 200]);
 });
 
 test("a sign-out ends the subscription, and takes away what was shown", { timeout: 60_000 }, async () => {
