@@ -106,6 +106,8 @@ export class Session {
     epoch = 0;
     /** @type {string | undefined} the user's record name, once the server has told it */
     user;
+    /** Aborted when the session ends or gives way to another one, here or in another tab; the next one has its own. */
+    over = new AbortController();
     /** @type {Set<() => void>} called when a user has signed in or out, here or in another tab */
     observers = new Set();
     /** Called when the session has ended. */
@@ -229,10 +231,13 @@ export class Session {
      * Keeps the token of a user who has signed in. Another session's token goes first: so other tabs tell a new session
      * from a newer token of the same one.
      * @param {string} token
+     * @returns {Promise<string | null>} the token in whose place it came
      */
-    begin(token) {
-        return this.#change(async () => {
-            const before = await this.#kept();
+    async begin(token) {
+        /** @type {string | null} */
+        let before = null;
+        await this.#change(async () => {
+            before = await this.#kept();
             if (before !== null && before !== token) {
                 await this.#keep(null);
                 this.#forget();
@@ -241,6 +246,7 @@ export class Session {
             if (before !== token) this.epoch += 1;
             await this.#keep(token);
         });
+        return before;
     }
 
     /**

@@ -16,10 +16,11 @@ const frameStyle = { display: "block", width: "100%", height: "100%", border: "0
  * Shows the page until its user is done: by its button, or by the key Escape. The focus then returns to where it was.
  * @param {string} url opens the page once
  * @param {import("./transport.js").Services} services
- * @param {AbortSignal} [signal] closes the dialog; the promise rejects with its reason
+ * @param {AbortSignal[]} signals close the dialog; the promise rejects with the reason
  * @returns {Promise<void>}
  */
-export function showSharePage(url, services, signal) {
+export function showSharePage(url, services, signals) {
+    for (const { aborted, reason } of signals) if (aborted) throw reason;
     const { document } = globalThis;
     const { origin, protocol } = new URL(url);
     if (!/^https?:$/.test(protocol)) throw localError("UNEXPECTED_SERVER_RESPONSE", "the server answered no address of a page");
@@ -49,7 +50,7 @@ export function showSharePage(url, services, signal) {
             if (data?.nacreShare === "done") close(resolve);
         }, { signal: end.signal });
         dialog.addEventListener("close", () => close(resolve), { signal: end.signal });
-        signal?.addEventListener("abort", () => close(() => reject(signal.reason)), { signal: end.signal });
+        for (const signal of signals) signal.addEventListener("abort", () => close(() => reject(signal.reason)), { signal: end.signal });
         document.body.append(dialog);
         dialog.showModal();
         frame.focus();

@@ -77,9 +77,12 @@ export class SignIn {
      */
     async begin(token) {
         const { session } = this.#transport;
+        const { user: former } = session;
         try {
-            await session.begin(token);
+            const replaced = await session.begin(token);
             this.#user = await this.#caller();
+            // A token of the same user may be of the very session that has begun.
+            if (replaced && former && former !== this.#user.userRecordName) this.#discard(replaced);
         } catch (error) {
             session.signIns.reject(error);
             throw error;
@@ -87,6 +90,18 @@ export class SignIn {
         this.#show();
         session.signIns.resolve(this.#user);
         return this.#user;
+    }
+
+    /**
+     * Ends the session of another user at the server, so that nothing of it outlives its place in this page.
+     * @param {string} token
+     */
+    async #discard(token) {
+        try {
+            await this.#transport.endOnServer(token);
+        } catch (error) {
+            this.#transport.services.log("warn", `The server did not hear of the end of a session: ${error}`);
+        }
     }
 
     // Buttons

@@ -163,10 +163,19 @@ export class Transport {
         try {
             await this.session.end();
         } finally {
-            // A page that leaves because the session has ended here does not take the request along.
-            const options = { method: "POST", keepalive: true, signal };
-            await this.read(await this.send(`/account/1/sign-out${this.#query(token)}`, options), signal);
+            await this.endOnServer(token, { signal });
         }
+    }
+
+    /**
+     * Ends the session of a token on the server.
+     * @param {string} token
+     * @param {Cancelling} options
+     */
+    async endOnServer(token, { signal } = {}) {
+        // A page that leaves because the session has ended here does not take the request along.
+        const options = { method: "POST", keepalive: true, signal };
+        await this.read(await this.send(`/account/1/sign-out${this.#query(token)}`, options), signal);
     }
 
     /**

@@ -30,12 +30,15 @@ function element(tag) {
 function scene({ records = { root, s: share }, url = pageURL } = {}) {
     const page = openPage("https://app.example/notes");
     const asked = [];
-    const state = { page, asked, button: element("button"), body: element("body"), listeners: new EventTarget() };
+    const state = { page, asked, ended: [], button: element("button"), body: element("body"), listeners: new EventTarget() };
     globalThis.document = { activeElement: state.button, body: state.body, createElement: element, getElementById: () => null };
     globalThis.addEventListener = (...all) => state.listeners.addEventListener(...all);
     const fetch = async (address, { body }) => {
-        const path = new URL(address).pathname.split("/").slice(6).join("/");
-        const sent = JSON.parse(body);
+        const { pathname, searchParams } = new URL(address);
+        if (pathname.endsWith("/sign-out")) state.ended.push(searchParams.get("ckWebAuthToken"));
+        if (pathname.endsWith("/users/caller")) return new Response(JSON.stringify({ userRecordName: `_${searchParams.get("ckWebAuthToken")}` }));
+        const path = pathname.split("/").slice(6).join("/");
+        const sent = JSON.parse(body ?? "{}");
         asked.push([path, sent]);
         const [{ recordName } = {}] = sent.records ?? [];
         const answer = path === "records/share-page" ? { url } : {
@@ -47,10 +50,11 @@ function scene({ records = { root, s: share }, url = pageURL } = {}) {
         state.runOut = resolve;
         signal.addEventListener("abort", resolve);
     });
-    state.database = CloudKit.configure({
+    state.container = CloudKit.configure({
         serverURL: "https://cloud.example", services: { fetch, pause },
         containers: [{ containerIdentifier, environment: "development", apiTokenAuth: { apiToken: "api" } }],
-    }).getDefaultContainer().privateCloudDatabase;
+    }).getDefaultContainer();
+    state.database = state.container.privateCloudDatabase;
     /** The dialog, as soon as it is there. */
     state.shown = async () => {
         for (let turn = 0; turn < 100 && !state.body.children[0]; turn += 1) await new Promise((resolve) => { setImmediate(resolve); });
@@ -135,6 +139,18 @@ test("a signal closes the dialog, and the promise rejects with its reason", asyn
     cancelling.abort(new Error("gone"));
     assert.equal((await lost).message, "gone");
     assert.equal(dialog.isThere, false);
+});
+
+test("the end of the session closes the dialog, and so does another user, whose predecessor's session ends at the server", async () => {
+    for (const next of ["signOut", "signIn"]) {
+        const { container, database, shown, ended } = scene();
+        await container.signIn("ada");
+        const lost = refusal(database.shareWithUI({ zoneID }));
+        const { dialog } = await shown();
+        await container[next](...(next === "signIn" ? ["ben"] : []));
+        assert.equal((await lost).ckErrorCode, "AUTHENTICATION_REQUIRED");
+        assert.deepEqual([dialog.isOpen, dialog.isThere, ended], [false, false, ["ada"]], next);
+    }
 });
 
 test("a share needs a zone, a record with a name, a page, and an address that a frame may show", async () => {
