@@ -2,7 +2,7 @@
 
 import { DatabaseScope } from "./constants.js";
 import { Database } from "./database.js";
-import { invalid, localError } from "./error.js";
+import { invalid } from "./error.js";
 import { Listening } from "./notifications.js";
 import { RecordInfosResponse, UserIdentitiesResponse } from "./responses.js";
 import { SignIn } from "./signin.js";
@@ -39,8 +39,7 @@ export class Container {
         };
         session.onReplace = () => {
             session.user = undefined;
-            session.over.abort(localError("AUTHENTICATION_REQUIRED", "the session has ended, or another user's has begun"));
-            session.over = new AbortController();
+            session.abort();
             this.#listening.unregister();
             this.#webPush.stop();
         };

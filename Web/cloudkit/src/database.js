@@ -300,7 +300,7 @@ export class Database {
             const zoneID = zoneIDOf(given.zoneID ?? record?.zoneID);
             if (shareThumbnail !== undefined) services.log("warn", "shareThumbnail is passed over: save it with the share");
             const names = ["shareTitle", "shareType", "supportedAccess", "supportedPermissions"];
-            const over = this.#transport.session.over.signal;
+            const { over } = this.#transport.session;
             const { url } = await this.#ask("records/share-page", { zoneID, recordName, ...picked(given, names) }, given);
             await showSharePage(url, services, signal ? [signal, over] : [over]);
             return { share: await this.#share(recordName, zoneID, signal) };

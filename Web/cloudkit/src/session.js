@@ -106,8 +106,8 @@ export class Session {
     epoch = 0;
     /** @type {string | undefined} the user's record name, once the server has told it */
     user;
-    /** Aborted when the session ends or gives way to another one, here or in another tab; the next one has its own. */
-    over = new AbortController();
+    /** @type {AbortController | undefined} */
+    #over;
     /** @type {Set<() => void>} called when a user has signed in or out, here or in another tab */
     observers = new Set();
     /** Called when the session has ended. */
@@ -133,6 +133,18 @@ export class Session {
         this.signIns.onResolve = () => this.#observe();
         this.signOuts.onResolve = () => this.#observe();
         if (typeof globalThis.BroadcastChannel === "function" && globalThis.navigator?.locks) this.#storage = storage;
+    }
+
+    /** Aborted when the session ends or gives way to another one, here or in another tab; the next one has its own. */
+    get over() {
+        this.#over ??= new AbortController();
+        return this.#over.signal;
+    }
+
+    /** Aborts what is for the session alone. */
+    abort() {
+        this.#over?.abort(localError("AUTHENTICATION_REQUIRED", "the session has ended, or another user's has begun"));
+        this.#over = undefined;
     }
 
     /** Whether other tabs may have the session too, and can hear of each other. */

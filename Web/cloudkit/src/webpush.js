@@ -209,7 +209,8 @@ async function subscribed({ pushManager }, applicationServerKey) {
         const isNoted = Object.values(pushNotes()).some(({ endpoint }) => endpoint === before.endpoint);
         const hasKey = keyOf(before) === applicationServerKey;
         if (!isNoted && !hasKey) {
-            throw localError("CONFIGURATION_ERROR", "the service worker has a subscription of another sender: register one of its own scope for CloudKit JS");
+            const reason = "the service worker has a subscription of another sender: register one of its own scope for CloudKit JS";
+            throw localError("CONFIGURATION_ERROR", reason);
         }
         if (!isNoted || !hasKey) await before.unsubscribe();
     }
