@@ -62,8 +62,9 @@ package enum WebLibrary {
         /// The value of an element's `integrity`: the hash of the bytes as Subresource Integrity writes it.
         package var integrity: String { WebLibrary.integrity(of: content) }
 
-        /// An element for a page's head, with which a browser takes these bytes and no others. The module gets a link,
-        /// as a page imports it by its address.
+        /// An element for a page's head. With that of the classic script a browser runs these bytes and no others. The
+        /// module gets a link that loads it ahead, as a page imports it by its address: only browsers that check the
+        /// `integrity` of `modulepreload` refuse other bytes.
         /// - Parameter url: The server's URL without a slash at its end; empty for pages of the server's own origin.
         package func element(url: String) -> String {
             let address = "\(url)\(path)"

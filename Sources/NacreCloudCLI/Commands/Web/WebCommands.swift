@@ -11,10 +11,11 @@ enum WebIntegrity {
         "url", "url", "A server, as pages name it: its scripts are compared with those of this program, and the elements name it.")
 
     static let command = Command(
-        "sri", "Print the hashes of CloudKit JS, and elements that hold browsers to them.",
+        "sri", "Print the hashes of CloudKit JS, and elements for pages with them.",
         discussion: """
             A line for each script, with its name and its hash as Subresource Integrity writes it, and below it an element for a page's head. The \
-            classic script gets a script element; the module gets a link, and pages import it by the same address. The addresses are those of \
+            classic script gets a script element, with which a browser runs these bytes and no others. The module gets a link, and pages import it \
+            by the same address; only browsers that check the integrity of modulepreload refuse other bytes. The addresses are those of \
             this build: after an update of the server a page needs the new ones. Without --url they are for pages of the server's own origin. With --url it ends \
             with 2 where the server has other scripts.
             """,
