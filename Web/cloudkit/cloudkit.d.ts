@@ -52,6 +52,10 @@ export interface Services {
     Promise: PromiseConstructor;
     logger: Partial<Record<"info" | "log" | "warn" | "error", (...values: any[]) => void>>;
     authTokenStore: AuthTokenStore;
+    /** The module `cloudkit-encryption.mjs`, which opens and seals encrypted values. */
+    encryption: EncryptionModule;
+    /** Keeps the keys of encrypted values, in place of the browser's database or the memory. */
+    keyStore: KeyStore;
     /** Milliseconds since 1970. */
     now: () => number;
     /** Waits before a request is tried again; ends early when the signal says so. */
@@ -64,6 +68,15 @@ export interface AuthTokenStore {
     /** Keeps the token of a session; null when it has ended. */
     putToken(containerIdentifier: string, token: string | null): unknown;
     getToken(containerIdentifier: string): string | null | undefined | Promise<string | null | undefined>;
+}
+
+/** What `cloudkit-encryption.mjs` exports as `encryption`. */
+export type EncryptionModule = (transport: any, core: any) => any;
+
+/** Texts with private keys of this device: keep them where nobody else reads them. */
+export interface KeyStore {
+    getKeys(name: string): string | null | undefined | Promise<string | null | undefined>;
+    putKeys(name: string, text: string): unknown;
 }
 
 export function configure(configuration: Configuration): typeof CloudKit;
@@ -145,8 +158,8 @@ export type FieldType = keyof ValuesReceived;
 export interface TypedField<T extends FieldType> { value: ValuesReceived[T]; type: T; isEncrypted?: false }
 /** Such a field of a record to save. null takes its value away. */
 export type TypedFieldToSave<T extends FieldType> = TypedField<T> | { value: ValuesToSave[T] | null; type?: T } | ValuesToSave[T] | null;
-/** An encrypted field: its value is sealed, in base64, and goes back as it came. */
-export interface SealedField<T extends FieldType> { value: string; type: T; isEncrypted: true }
+/** An encrypted field. Without the module for encrypted values its value is sealed, in base64, and goes back as it came. */
+export interface SealedField<T extends FieldType> { value: ValuesReceived[T] | string; type: T; isEncrypted: true }
 
 export interface Stamp { timestamp: number; userRecordName: string; deviceID?: string }
 
@@ -157,6 +170,7 @@ export interface RecordToSave {
     fields?: { [name: string]: FieldToSave | undefined };
     zoneID?: ZoneID;
     parent?: { recordName: string };
+    manifest?: string;
     createShortGUID?: boolean;
     forRecord?: { recordName: string; recordChangeTag?: string };
     publicPermission?: Permission;
@@ -174,6 +188,8 @@ export interface RecordReceived {
     deleted: boolean;
     zoneID?: ZoneID;
     parent?: { recordName: string };
+    /** Of encrypted values, in base64: keep it with the record that is saved back. */
+    manifest?: string;
     share?: { recordName: string; zoneID?: ZoneID };
     shortGUID?: string;
     /** This and the following members are those of a share. */
@@ -284,6 +300,8 @@ export class Container {
     readonly publicCloudDatabase: Database;
     readonly privateCloudDatabase: Database;
     readonly sharedCloudDatabase: Database;
+    /** The keys of encrypted values; undefined without `services.encryption`. */
+    readonly keys: AccountKeys | undefined;
     getDatabaseWithDatabaseScope(scope: DatabaseScope): Database;
     getConfig(): Readonly<ContainerConfig>;
     toString(): string;
@@ -578,6 +596,45 @@ export class SyncEngine {
     ): Promise<RecordZoneChangeBatch | null>;
     /** A store of states in IndexedDB. */
     static indexedDBStore(name?: string): SyncStore;
+// Keys of encrypted values
+
+export interface KeysStatus {
+    /** "ended": a reset has ended the account's keys, and this device begins the next ones. */
+    keys: "none" | "ended" | "here" | "elsewhere" | "removed";
+    /** That of the account key, from 1. */
+    generation?: number;
+    devices: number;
+    /** Whether this device has recovery words that its user has not seen. */
+    hasUnseenWords: boolean;
+    /** A line on the user's next step. */
+    next: string;
+}
+/** `statement` is the number of the statement that added it. */
+export interface KeysDevice { id: string; statement: number; isThis: boolean }
+export interface KeysFingerprint { userRecordName: string; fingerprint: string; statement: number; head: string; isEnrolled: boolean }
+/** A device that waits to be let in, by the name that it shows. */
+export interface WaitingDevice { name: string; commitment: string }
+export interface ComparingOptions extends Cancelling {
+    /** Shows the code of this device to the user, and returns what the user read on the other device and typed in. */
+    compare: (code: string) => string | null | undefined | Promise<string | null | undefined>;
+}
+
+/** The keys of the user's account. Methods that change them are for the user to ask for. */
+export interface AccountKeys {
+    status(options?: Cancelling): Promise<KeysStatus>;
+    devices(options?: Cancelling): Promise<KeysDevice[]>;
+    fingerprint(options?: Cancelling & { userRecordName?: string }): Promise<KeysFingerprint>;
+    begin(options?: Cancelling): Promise<void>;
+    /** Waits ten minutes at most. `waiting` is told the name under which the other device lists this one. */
+    enrol(options: ComparingOptions & { waiting?: (name: string) => void }): Promise<void>;
+    /** The fingerprint is the one that its user noted beside the words. A device that has seen the account needs none. */
+    enrolWithRecoveryWords(words: string, fingerprint?: string, options?: Cancelling): Promise<void>;
+    waiting(options?: Cancelling): Promise<WaitingDevice[]>;
+    /** Resolves with the new device's ID. */
+    approve(device: WaitingDevice, options: ComparingOptions): Promise<string>;
+    remove(id: string, options?: Cancelling): Promise<void>;
+    recoveryWords(options?: Cancelling): Promise<{ words: string[]; fingerprint: string }>;
+    forgetRecoveryWords(options?: Cancelling): Promise<void>;
 }
 
 // Errors
@@ -588,6 +645,7 @@ export type ServerErrorCode =
     | "VALIDATING_REFERENCE_ERROR" | "ZONE_NOT_FOUND";
 export type LocalErrorCode =
     | "AUTH_PERSIST_ERROR" | "CONFIGURATION_ERROR" | "INVALID_ARGUMENTS" | "NETWORK_ERROR" | "OPERATION_CANCELLED" | "PARTIAL_FAILURE"
+    | "AUTH_PERSIST_ERROR" | "CONFIGURATION_ERROR" | "ENCRYPTION_KEYS_REQUIRED" | "ENCRYPTION_REFUSED" | "INVALID_ARGUMENTS" | "NETWORK_ERROR"
     | "SERVICE_UNAVAILABLE" | "SHARE_UI_TIMEOUT" | "SIGN_IN_FAILED" | "UNEXPECTED_SERVER_RESPONSE" | "UNKNOWN_ERROR";
 export type ErrorCode = ServerErrorCode | LocalErrorCode;
 

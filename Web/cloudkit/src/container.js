@@ -29,17 +29,21 @@ export class Container {
         this.publicCloudDatabase = new Database(transport, "PUBLIC");
         this.privateCloudDatabase = new Database(transport, "PRIVATE");
         this.sharedCloudDatabase = new Database(transport, "SHARED");
+        /** The keys of encrypted values; undefined without the module for them. */
+        this.keys = transport.encryption?.keys;
         this.#listening = new Listening(transport, this.apnsEnvironment);
         this.#webPush = new WebPush(transport, this.#listening, (options) => this.#caller(options));
         this.#listening.add(() => { for (const heard of transport.listeners) heard(); });
         const { session } = transport;
         session.onForget = (notes) => {
+            transport.encryption?.forget();
             this.#listening.end(notes);
             this.#webPush.end(notes, session.user);
         };
         session.onReplace = () => {
             session.user = undefined;
             session.abort();
+            transport.encryption?.forget();
             this.#listening.unregister();
             this.#webPush.stop();
         };

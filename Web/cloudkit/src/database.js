@@ -332,7 +332,9 @@ export class Database {
      * @param {any} options
      */
     #ask(endpoint, body, { signal }) {
-        return this.#transport.ask(this.databaseScope, endpoint, body, { signal });
+        const send = (/** @type {object | undefined} */ sent) => this.#transport.ask(this.databaseScope, endpoint, sent, { signal });
+        const { encryption } = this.#transport;
+        return encryption && body ? encryption.ask(this.databaseScope, endpoint, body, send, { signal }) : send(body);
     }
 
     /**

@@ -1,8 +1,6 @@
 /** Answers: the items that were done, and the errors of the others. */
 
-import { plainRecord, serverError } from "./error.js";
-
-/** @typedef {import("./error.js").CKError} CKError */
+import { CKError, plainRecord, serverError } from "./error.js";
 
 /**
  * Parts the items of an answer.
@@ -12,9 +10,11 @@ import { plainRecord, serverError } from "./error.js";
  */
 export function parted(items, read = (item) => item) {
     const all = Array.isArray(items) ? items : [];
+    // An item may be an error of this library's already: an encrypted value that is refused.
+    const isError = (/** @type {any} */ item) => item instanceof CKError || item?.serverErrorCode !== undefined;
     return {
-        found: all.filter((item) => item?.serverErrorCode === undefined).map(read),
-        errors: all.filter((item) => item?.serverErrorCode !== undefined).map((item) => serverError(item)),
+        found: all.filter((item) => !isError(item)).map(read),
+        errors: all.filter(isError).map((item) => (item instanceof CKError ? item : serverError(item))),
     };
 }
 

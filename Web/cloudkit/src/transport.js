@@ -1,6 +1,6 @@
 /** Requests: their URLs, their credentials, and the errors of their answers. */
 
-import { invalid, localError, serverError } from "./error.js";
+import { CKError, invalid, localError, serverError } from "./error.js";
 import { Session } from "./session.js";
 import { Signer } from "./signing.js";
 
@@ -12,6 +12,8 @@ export class Services {
     constructor(given = {}) {
         this.Promise = given.Promise ?? Promise;
         this.authTokenStore = given.authTokenStore;
+        this.keyStore = given.keyStore;
+        this.encryption = given.encryption;
         this.logger = given.logger;
         this.now = given.now ?? Date.now;
         this.pause = given.pause ?? paused;
@@ -78,6 +80,8 @@ export class Transport {
         this.session = new Session(config, services.authTokenStore);
         const { serverToServerKeyAuth: key } = config;
         this.#signer = key && new Signer(key, services.now);
+        /** What seals and opens encrypted values, if the page has loaded the module for it. */
+        this.encryption = key ? undefined : services.encryption?.(this, { CKError, optionsOf });
     }
 
     /**

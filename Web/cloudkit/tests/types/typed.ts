@@ -12,7 +12,7 @@ export const values: [
     Same<ValueOf<"data">, string>, Same<ValueOf<"place">, Location>, Same<ValueOf<"friend">, Reference>, Same<ValueOf<"picture">, Asset>,
     Same<ValueOf<"secret">, string>, Same<ValueOf<"tags">, string[]>, Same<ValueOf<"counts">, number[]>, Same<ValueOf<"prices">, number[]>,
     Same<ValueOf<"moments">, number[]>, Same<ValueOf<"pieces">, string[]>, Same<ValueOf<"places">, Location[]>,
-    Same<ValueOf<"friends">, Reference[]>, Same<ValueOf<"pictures">, Asset[]>, Same<ValueOf<"secrets">, string>,
+    Same<ValueOf<"friends">, Reference[]>, Same<ValueOf<"pictures">, Asset[]>, Same<ValueOf<"secrets">, string | string[]>,
     Same<Users["recordType"], "Users">, Same<CloudkitShare["recordType"], "cloudkit.share">, Same<CloudKit2["recordType"], "CloudKit">,
     Same<NoteToSave2["recordType"], "NoteToSave">, Same<OfTypeString["recordType"], "string">,
 ] = [

@@ -1,0 +1,225 @@
+/** The rules by which a device takes the keys of its account from a server, and makes them. */
+
+import { Fault, hex, unhex } from "./bytes.js";
+import { makeKeys, random } from "./crypto.js";
+import {
+    accountKeyOf, accountWraps, addition, agreementToJoin, beginning, noDevice, openAccountKey, openOlderAccountKeys, otherFingerprint, readLogs,
+    recoveryKey, removal, sealOlderAccountKey,
+} from "./log.js";
+import { headOf } from "./scope.js";
+
+/** @typedef {import("./crypto.js").Keys} Keys */
+/** @typedef {import("./log.js").KeyLog} KeyLog */
+/** @typedef {import("./log.js").Account} Account */
+/** @typedef {import("./log.js").AccountKey} AccountKey */
+
+/**
+ * What a device keeps of its account: its own keys, the secret of the recovery key until its user has seen it, the log
+ * that it has seen, and the newest manifests of zones.
+ * @typedef {{
+ *     device?: Keys, recovery?: string, own?: { fingerprint: string, number: number, hash: string },
+ *     scopes: { [zone: string]: { scope: string, number: number, hash: string, before: string[] } },
+ * }} Kept
+ */
+
+/** @typedef {{ statements: Uint8Array[], wraps: Uint8Array[], olderKeys: Uint8Array[] }} ShownAccount */
+/** @typedef {{ device: Keys, log: KeyLog, accountKeys: AccountKey[] }} OwnKeys account keys are the newest first */
+/**
+ * An account as a device meets it: without a log; ended by a reset that names this device; open; or with keys that this
+ * device does not have.
+ * @typedef {{ state: "none" } | { state: "ended", log: KeyLog } | { state: "here", log: KeyLog, own: OwnKeys }
+ *     | { state: "elsewhere" | "removed", log: KeyLog }} AccountState
+ */
+
+/** The most zones whose manifests are kept, and the most scopes that a zone's name had before. */
+const [zonesMax, scopesBeforeMax] = [10_000, 20];
+/** The fewest hexadecimal digits of a fingerprint that are compared: 128 bits. */
+const typedDigits = 32;
+
+export const enrolmentRemedy = "Enrol this device: with another one that has keys, or with the 24 recovery words";
+
+/** @param {boolean} wasRemoved */
+export const hasNoKeys = (wasRemoved) => new Fault(
+    `${wasRemoved ? "this device was removed from those that open the account's encrypted values"
+        : "this device has no keys for the account's encrypted values"}. ${enrolmentRemedy}`, "ENCRYPTION_KEYS_REQUIRED");
+export const accountHasNone = () => new Fault(
+    "the account has no keys: the first save of an encrypted value makes them", "ENCRYPTION_KEYS_REQUIRED");
+
+/**
+ * Verifies the account that a server shows, opens its keys, and keeps the log's head.
+ * @param {Kept} kept which is changed
+ * @param {ShownAccount} shown
+ * @param {Account} account
+ * @returns {Promise<AccountState>}
+ */
+export async function takeAccount(kept, shown, account) {
+    const logs = await readLogs(shown.statements, account);
+    const newest = logs[logs.length - 1];
+    const { own, device } = kept;
+    if (!newest) {
+        if (own) throw new Fault(`the server shows no log of keys, and this device has seen statement ${own.number} of one`);
+        return { state: "none" };
+    }
+    if (own) {
+        const log = logs.find(({ fingerprint }) => fingerprint === own.fingerprint);
+        if (!log) throw otherFingerprint(own.fingerprint, newest.fingerprint);
+        log.check(own);
+    }
+    const enrolled = device && newest.device(device.id) ? device : undefined;
+    // Another device has replaced the recovery key. Only a log that has this device may end the secret that it keeps.
+    if (enrolled && kept.recovery && !newest.isReset) {
+        const { signing, agreement } = await recoveryKey(unhex(kept.recovery), account);
+        if (signing !== newest.recovery.signing || agreement !== newest.recovery.agreement) delete kept.recovery;
+    }
+    // The scopes of a log that was reset went with it.
+    if (enrolled && own && own.fingerprint !== newest.fingerprint) kept.scopes = {};
+    // Nobody else can make a log that has this device: it has the device's signature.
+    if (enrolled || own?.fingerprint === newest.fingerprint) kept.own = { fingerprint: newest.fingerprint, ...newest.head };
+    const { successor } = newest;
+    if (successor && device && successor.signing === device.signing && successor.agreement === device.agreement) return { state: "ended", log: newest };
+    if (!enrolled) {
+        const wasRemoved = device !== undefined && newest.anyDevice(device.id)?.removed !== undefined;
+        return { state: wasRemoved ? "removed" : "elsewhere", log: newest };
+    }
+    const key = await openAccountKey(shown.wraps, enrolled, enrolled.id, newest);
+    const accountKeys = [key, ...await openOlderAccountKeys(key, shown.olderKeys, newest)];
+    return { state: "here", log: newest, own: { device: enrolled, log: newest, accountKeys } };
+}
+
+/**
+ * Makes what is missing of a device's keys, and the request that begins an account with it.
+ * @param {Kept} kept which is changed
+ * @param {Account} account
+ * @param {boolean} extractable
+ * @param {KeyLog} [ended] the log that a reset has ended
+ */
+export async function toBegin(kept, account, extractable, ended) {
+    kept.device ??= await makeKeys(extractable);
+    kept.recovery ??= hex(random(32));
+    const key = await accountKeyOf(1);
+    const recovery = await recoveryKey(unhex(kept.recovery), account);
+    const statement = await beginning(account, kept.device, recovery, key.agreement, ended?.head.hash);
+    const [log] = await readLogs([statement], account);
+    return { statement, wraps: await accountWraps(key, log, kept.device) };
+}
+
+/**
+ * Keeps the head of a zone's scope. A zone that was made again has another scope; one that it had before is refused.
+ * @param {Kept} kept which is changed
+ * @param {import("./scope.js").ScopeManifest[]} chain
+ * @param {string} zone
+ */
+export function seeScope({ scopes }, chain, zone) {
+    const newest = chain[chain.length - 1];
+    const seen = Object.hasOwn(scopes, zone) ? scopes[zone] : undefined;
+    let before = seen?.before ?? [];
+    if (seen && seen.scope === newest.scope) {
+        const then = chain[seen.number];
+        if (!then) throw new Fault(`the scope ends at manifest ${newest.number}, and had manifest ${seen.number}`);
+        if (then.hash !== seen.hash) throw new Fault(`manifest ${seen.number} has another hash than before: the server has shown two scopes`);
+    } else if (seen) {
+        if (before.includes(newest.scope)) throw new Fault(`the server shows keys of an earlier zone '${zone}', and this device has seen later ones`);
+        before = [...before, seen.scope].slice(-scopesBeforeMax);
+    }
+    // An own property also where the zone has a name such as __proto__.
+    Object.defineProperty(scopes, zone, {
+        value: { scope: newest.scope, ...headOf(newest), before }, enumerable: true, configurable: true, writable: true,
+    });
+    const other = Object.keys(scopes).find((name) => name !== zone);
+    if (Object.keys(scopes).length > zonesMax && other !== undefined) delete scopes[other];
+}
+
+// Devices that join and leave
+
+/**
+ * @param {Kept} kept which is changed
+ * @param {Keys} device
+ * @param {KeyLog} log
+ */
+function keep(kept, device, log) {
+    kept.device = device;
+    delete kept.recovery;
+    kept.own = { fingerprint: log.fingerprint, ...log.head };
+}
+
+/**
+ * Takes the account that the user has compared on both devices. From now on only a log that extends the shown one
+ * counts. The keys count when it has them.
+ * @param {Kept} kept which is changed
+ * @param {Keys} device whose code was compared; it is not kept before
+ * @param {ShownAccount} shown
+ * @param {Account} account
+ * @param {{ fingerprint: string, head: import("./log.js").Head }} answer that the code was of
+ * @returns {Promise<boolean>} false if the server shows another account now
+ */
+export async function joinCompared(kept, device, shown, account, answer) {
+    const taken = await takeAccount(kept, shown, account);
+    if (taken.state === "none" || taken.log.isReset || taken.log.fingerprint !== answer.fingerprint) return false;
+    if (taken.log.hashAt(answer.head.number) !== answer.head.hash) return false;
+    keep(kept, device, taken.log);
+    return true;
+}
+
+/**
+ * Whether a user has typed a fingerprint, or as much of its beginning as nobody can imitate.
+ * @param {string} fingerprint
+ * @param {string} typed
+ */
+function isTyped(fingerprint, typed) {
+    const digits = typed.toLowerCase().replace(/\s/g, "");
+    return digits.length >= typedDigits && fingerprint.startsWith(digits);
+}
+
+/**
+ * Takes the account, and makes the request by which the recovery key adds a device to it.
+ * @param {Kept} kept which is changed
+ * @param {Keys} device
+ * @param {ShownAccount} shown
+ * @param {Account} account
+ * @param {Uint8Array} secret of the recovery key
+ * @param {string} [fingerprint] as the user typed it. The words do not tell the account: anybody can begin one that names
+ *     their public key. A device that has seen the account needs none.
+ */
+export async function joinRecovered(kept, device, shown, account, secret, fingerprint) {
+    const seen = kept.own?.fingerprint;
+    const taken = await takeAccount(kept, shown, account);
+    if (taken.state === "here") throw new Fault("this device has the account's keys", "INVALID_ARGUMENTS");
+    if (taken.state === "none" || taken.log.isReset) throw accountHasNone();
+    const { log } = taken;
+    const recovery = await recoveryKey(secret, account);
+    if (recovery.signing !== log.recovery.signing || recovery.agreement !== log.recovery.agreement) {
+        throw new Fault("the 24 words are not those of the account now", "INVALID_ARGUMENTS");
+    }
+    if (seen !== log.fingerprint && !isTyped(log.fingerprint, fingerprint ?? "")) {
+        throw new Fault(
+            "the account that the server shows has another fingerprint. Compare it with the note of the 24 words, and give 32 digits of it. If that is "
+            + "what you gave, the server shows an account that is not yours", "INVALID_ARGUMENTS");
+    }
+    const key = await openAccountKey(shown.wraps, recovery, noDevice, log);
+    const statement = await addition(log.head, device, await agreementToJoin(device, log.head), recovery, noDevice);
+    keep(kept, device, log);
+    return { statement, wraps: await accountWraps(key, await log.grown(statement), device, device.id) };
+}
+
+/**
+ * Makes the request for a statement that adds a device whose user compared the code.
+ * @param {OwnKeys} own
+ * @param {import("./crypto.js").PublicKeys & { id: string }} added
+ * @param {Uint8Array} agreement
+ */
+export async function toAdd({ device, log, accountKeys }, added, agreement) {
+    const statement = await addition(log.head, added, agreement, device, device.id);
+    return { statement, wraps: await accountWraps(accountKeys[0], await log.grown(statement), device, added.id) };
+}
+
+/**
+ * Makes the request that removes a device. Those that stay get the next account key.
+ * @param {OwnKeys} own
+ * @param {string} id
+ */
+export async function toRemove({ device, log, accountKeys }, id) {
+    const key = await accountKeyOf(log.generation + 1);
+    const statement = await removal(log.head, id, key.agreement, device);
+    const grown = await log.grown(statement);
+    return { statement, wraps: await accountWraps(key, grown, device), olderKey: await sealOlderAccountKey(accountKeys[0], key, grown) };
+}

@@ -1,0 +1,188 @@
+/** The keys of the user's account as the user looks after them: `container.keys`. */
+
+import { accountHasNone, enrolmentRemedy, joinRecovered, toRemove } from "./account.js";
+import { Fault, unhex } from "./bytes.js";
+import { makeKeys } from "./crypto.js";
+import { approve, enrol, waitingDevices } from "./enrolment.js";
+import { busy, triesMax } from "./exchange.js";
+import { secretOf, wordsOf } from "./words.js";
+
+/** @typedef {{ signal?: AbortSignal }} Options */
+
+/** @param {string} hash */
+const groups = (hash) => (hash.match(/.{4}/g) ?? []).join(" ");
+
+const nextSteps = Object.freeze({
+    none: "The first save of an encrypted value makes keys",
+    ended: "The next save of an encrypted value begins the account's keys anew",
+    elsewhere: enrolmentRemedy,
+    removed: enrolmentRemedy,
+    here: "To add a device, enrol it there and approve it here",
+});
+
+export class AccountKeys {
+    #exchange;
+    #promise;
+
+    /**
+     * @param {import("./exchange.js").Exchange} exchange
+     * @param {<T>(options: any, work: (options: any) => Promise<T>) => Promise<T>} promise runs work with checked options
+     */
+    constructor(exchange, promise) {
+        this.#exchange = exchange;
+        this.#promise = promise;
+    }
+
+    /**
+     * What keys there are, and what to do next.
+     * @param {any} [options]
+     */
+    status(options) {
+        return this.#promise(options, async (given) => {
+            const state = await this.#exchange.accountState(given);
+            const { name } = await this.#exchange.opened(given);
+            const log = state.state === "none" || state.log.isReset ? undefined : state.log;
+            const hasUnseenWords = state.state === "here" && (await this.#exchange.store.read(name)).recovery !== undefined;
+            const next = hasUnseenWords ? "Have the user write the recovery words down" : nextSteps[state.state];
+            return { keys: state.state, generation: log?.generation, devices: log?.enrolled.length ?? 0, hasUnseenWords, next };
+        });
+    }
+
+    /**
+     * The enrolled devices, the oldest first.
+     * @param {any} [options]
+     */
+    devices(options) {
+        return this.#promise(options, async (given) => {
+            const state = await this.#exchange.accountState(given);
+            if (state.state === "none") throw accountHasNone();
+            const own = state.state === "here" ? state.own.device.id : undefined;
+            return state.log.enrolled.map(({ id, added }) => ({ id, statement: added, isThis: id === own }));
+        });
+    }
+
+    /**
+     * The hash by which people know an account, and the newest statement of its log.
+     * @param {any} [options] `userRecordName` names another user
+     */
+    fingerprint(options) {
+        return this.#promise(options, async ({ userRecordName, ...given }) => {
+            const { account } = await this.#exchange.opened(given);
+            const isOwn = userRecordName === undefined || userRecordName === account.user;
+            const state = isOwn ? await this.#exchange.accountState(given) : undefined;
+            const log = state ? (state.state === "none" ? undefined : state.log) : await this.#exchange.logOf(userRecordName, given);
+            if (!log) throw accountHasNone();
+            return {
+                userRecordName: log.account.user, fingerprint: groups(log.fingerprint), statement: log.head.number, head: groups(log.head.hash),
+                isEnrolled: state?.state === "here",
+            };
+        });
+    }
+
+    /**
+     * Makes the account's keys on its first device, as the first save of an encrypted value does.
+     * @param {any} [options]
+     */
+    begin(options) {
+        return this.#promise(options, async (given) => { await this.#exchange.ownForSaving(given); });
+    }
+
+    /**
+     * Enrols this device with the help of one that is enrolled.
+     * @param {any} options
+     */
+    enrol(options) {
+        return this.#promise(options, async (given) => {
+            if (typeof given.compare !== "function") throw new Fault("compare is a function that shows a code and asks for one", "INVALID_ARGUMENTS");
+            await enrol(this.#exchange, given);
+        });
+    }
+
+    /**
+     * Enrols this device with the recovery key.
+     * @param {string} words the 24 words
+     * @param {string} [fingerprint] the account's, as its user noted it beside the words; 32 digits of it at least
+     * @param {any} [options]
+     */
+    enrolWithRecoveryWords(words, fingerprint, options) {
+        return this.#promise(options, async (given) => {
+            if (typeof words !== "string" || !["string", "undefined"].includes(typeof fingerprint)) {
+                throw new Fault("the words and the fingerprint are texts", "INVALID_ARGUMENTS");
+            }
+            const secret = await secretOf(words);
+            const { name, account } = await this.#exchange.opened(given);
+            const device = await makeKeys(this.#exchange.store.extractable);
+            for (let tries = 0; tries < triesMax; tries += 1) {
+                const shown = await this.#exchange.shownAccount(given);
+                const request = await this.#exchange.store.update(
+                    name, (kept) => joinRecovered(kept, device, shown, account, secret, fingerprint));
+                if (!await this.#exchange.append(request, given)) continue;
+                await this.#exchange.own(given);
+                return;
+            }
+            throw busy();
+        });
+    }
+
+    /**
+     * The devices that wait to be let in.
+     * @param {any} [options]
+     */
+    waiting(options) {
+        return this.#promise(options, (given) => waitingDevices(this.#exchange, given));
+    }
+
+    /**
+     * Lets a device in that waits, after the user has said that it is theirs.
+     * @param {any} device one of `waiting`
+     * @param {any} options
+     */
+    approve(device, options) {
+        return this.#promise(options, async (given) => {
+            if (typeof given.compare !== "function") throw new Fault("compare is a function that shows a code and asks for one", "INVALID_ARGUMENTS");
+            return approve(this.#exchange, device?.commitment, given);
+        });
+    }
+
+    /**
+     * Removes a device. Those that stay have the next account key, and zones get another key at their next save.
+     * @param {string} id
+     * @param {any} [options]
+     */
+    remove(id, options) {
+        return this.#promise(options, async (given) => {
+            for (let tries = 0; tries < triesMax; tries += 1) {
+                const own = await this.#exchange.own(given);
+                if (!own.log.device(id)) throw new Fault(`'${id}' is not the ID of an enrolled device`, "INVALID_ARGUMENTS");
+                if (id === own.device.id) throw new Fault("a device does not remove itself: another one does", "INVALID_ARGUMENTS");
+                if (!await this.#exchange.append(await toRemove(own, id), given)) continue;
+                await this.#exchange.own(given);
+                return;
+            }
+            throw busy();
+        });
+    }
+
+    /**
+     * The recovery key that this device made with the account, for its user to write down. Call `forgetRecoveryWords`
+     * once the user has.
+     * @param {any} [options]
+     */
+    recoveryWords(options) {
+        return this.#promise(options, async (given) => {
+            const { log } = await this.#exchange.own(given);
+            const { name } = await this.#exchange.opened(given);
+            const { recovery } = await this.#exchange.store.read(name);
+            if (!recovery) throw new Fault("this device has no recovery words to show: they were shown, or another device has made them", "INVALID_ARGUMENTS");
+            return { words: await wordsOf(unhex(recovery)), fingerprint: groups(log.fingerprint) };
+        });
+    }
+
+    /** @param {any} [options] */
+    forgetRecoveryWords(options) {
+        return this.#promise(options, async (given) => {
+            const { name } = await this.#exchange.opened(given);
+            await this.#exchange.store.update(name, (kept) => { delete kept.recovery; });
+        });
+    }
+}

@@ -1,0 +1,193 @@
+/** Seals and opens the encrypted values of records. It is pure: keys, records and the clock come in, values go out. */
+
+import { base64, Fault, hex, unbase64 } from "./bytes.js";
+import { digest, random } from "./crypto.js";
+import { admissionOf, isWhole, mightWrite, nextStamp, readRecordManifest, recordManifest } from "./scope.js";
+import { keyIDOf, kinds, open, readSealed, seal, valueContext } from "./sealing.js";
+import { fieldOf, plaintextOf } from "./values.js";
+
+/** @typedef {import("./scope.js").ZoneKeys} ZoneKeys */
+/** @typedef {import("./scope.js").RecordManifest} RecordManifest */
+/** @typedef {{ scope: string, number: number, stamp: number, hash: string }} Version the one that a page has seen of a record */
+/** @typedef {"changed" | "rolledBack" | "otherKey" | "otherScope" | "plain"} Kind */
+
+const texts = Object.freeze({
+    changed: "its encrypted values are not those that were saved together",
+    rolledBack: "the server shows an older version than this page has seen",
+    otherKey: "its encrypted values are sealed with a key that does not count in its zone",
+    otherScope: "its encrypted values were sealed with keys that its zone no longer has",
+    plain: "an encrypted field arrived without encryption",
+});
+
+/** The reason why a record's encrypted values are not taken. */
+export class RecordFault extends Fault {
+    /**
+     * @param {Kind} kind
+     * @param {string} recordName
+     */
+    constructor(kind, recordName) {
+        super(`record '${recordName}': ${texts[kind]}`);
+        this.kind = kind;
+        this.recordName = recordName;
+    }
+}
+
+/** @param {any} field of an answer */
+export const isSealed = (field) => field?.isEncrypted === true;
+
+/**
+ * @param {ZoneKeys} keys
+ * @param {any} record
+ */
+const placeOf = (keys, { recordType, recordName }) => ({ place: keys.place, type: String(recordType), name: String(recordName) });
+
+/**
+ * @param {RecordManifest} manifest
+ * @returns {Version}
+ */
+export const versionOf = ({ scope, parts, hash }) => ({ scope, number: parts.number, stamp: parts.stamp, hash });
+
+/**
+ * Reads a part of a record whose fault is that of the record.
+ * @template T
+ * @param {any} record
+ * @param {() => T | Promise<T>} work
+ */
+async function reading(record, work) {
+    try {
+        return await work();
+    } catch (error) {
+        if (!(error instanceof Fault)) throw error;
+        throw new RecordFault("changed", record.recordName);
+    }
+}
+
+/**
+ * Checks a record of an answer against its manifest, and opens its encrypted values.
+ * @param {ZoneKeys} keys
+ * @param {any} record
+ * @param {{ asked?: string[], kept?: Version, numbersAsStrings?: boolean }} options the fields that were asked for, without
+ *     which all were, and the newest version that was seen
+ * @returns {Promise<{ manifest: RecordManifest, fields: { [name: string]: any } }>} the fields that are encrypted
+ */
+export async function openRecord(keys, record, { asked, kept, numbersAsStrings }) {
+    const fault = (/** @type {Kind} */ kind) => new RecordFault(kind, record.recordName);
+    const manifest = await reading(record, () => readRecordManifest(unbase64(record.nacre?.manifest ?? "", "the manifest")));
+    const { parts } = manifest;
+    const { scope } = keys.newest;
+    if (manifest.scope !== scope) throw fault(kept?.scope === scope ? "rolledBack" : "otherScope");
+    const place = placeOf(keys, record);
+    const sealed = new Map();
+    for (const [name, field] of Object.entries(record.fields ?? {}).filter(([, it]) => isSealed(it))) {
+        sealed.set(name, await reading(record, () => readSealed(unbase64(/** @type {any} */ (field).value, "the value"))));
+    }
+    const hashes = new Map();
+    for (const [name, { bytes }] of sealed) hashes.set(name, hex(await digest(bytes)));
+    await checkRecord(keys, manifest, record, { hashes, parent: record.parent?.recordName ?? "", asked: asked && new Set(asked) });
+    // A zone that came again under its name has another scope, and its records begin anew.
+    if (kept?.scope === scope) {
+        const isOlder = parts.stamp < kept.stamp || parts.number < kept.number;
+        if (isOlder || (parts.stamp === kept.stamp && manifest.hash !== kept.hash)) throw fault("rolledBack");
+    }
+    if (parts.fields.some(({ name }) => Object.hasOwn(record.fields ?? {}, name) && !sealed.has(name))) throw fault("plain");
+    /** @type {{ [name: string]: any }} */
+    const fields = {};
+    for (const [name, form] of sealed) {
+        const key = keys.key(form.keyID);
+        if (!key) throw fault("otherKey");
+        const bytes = await reading(record, async () => open(form, kinds.value, form.keyID, key.secret, await valueContext(place, name)));
+        const field = fieldOf(bytes, numbersAsStrings);
+        if (!field || field.type !== record.fields[name].type) throw fault("changed");
+        fields[name] = { ...field, isEncrypted: true };
+    }
+    return { manifest, fields };
+}
+
+/**
+ * Checks a manifest, and what came with it.
+ * @param {ZoneKeys} keys
+ * @param {RecordManifest} manifest
+ * @param {any} record
+ * @param {{ hashes: Map<string, string>, parent: string, asked?: Set<string> }} shown
+ */
+async function checkRecord(keys, manifest, record, shown) {
+    const key = keys.key(manifest.parts.keyID);
+    if (!key) throw new RecordFault("otherKey", record.recordName);
+    if (!await isWhole(manifest, key, placeOf(keys, record), shown)) throw new RecordFault("changed", record.recordName);
+    if (!await mightWrite(manifest, keys.chain, keys.log)) throw new RecordFault("otherKey", record.recordName);
+}
+
+/**
+ * Reads the manifest that a page's record has.
+ * @param {any} record
+ * @param {string} text
+ */
+export const readBase = (record, text) => reading(record, () => readRecordManifest(unbase64(text, "the manifest")));
+
+/**
+ * Reads the manifest that a save builds on. It is checked again, because a page may have kept it elsewhere. One of
+ * another scope cannot be: its hash alone counts.
+ * @param {ZoneKeys} keys
+ * @param {any} record
+ * @param {string} text
+ */
+export async function baseOf(keys, record, text) {
+    const base = await readBase(record, text);
+    if (base.scope !== keys.newest.scope) return base;
+    await checkRecord(keys, base, record, { hashes: new Map(), parent: base.parts.parent, asked: new Set() });
+    return base;
+}
+
+/**
+ * Seals the encrypted values of a save under the newest key, and makes the record's manifest anew from the one that was
+ * read. Fields that the save leaves alone keep their hashes.
+ * @param {ZoneKeys} keys
+ * @param {any} record as a request has it, with plain values in its encrypted fields
+ * @param {{ base?: RecordManifest, hasAllKeys: boolean, now: number }} options the manifest that was read, and whether the
+ *     record comes with every key that it is to have
+ * @returns {Promise<{ record: any, version: Version }>} the record to send
+ */
+export async function sealRecord(keys, record, { base, hasAllKeys, now }) {
+    const { newest, device, manifest: { number } } = keys;
+    const place = placeOf(keys, record);
+    const keyID = keyIDOf(newest.scope, newest.version);
+    const salt = random(32);
+    /** @type {{ [name: string]: any }} */
+    const fields = { ...record.fields };
+    const hashes = new Map();
+    for (const [name, field] of Object.entries(record.fields ?? {})) {
+        if (!isSealed(field)) continue;
+        if (field.value === null || field.value === undefined) {
+            fields[name] = { value: null };
+            continue;
+        }
+        const { type, bytes } = plaintextOf(field, name);
+        const sealed = await seal(kinds.value, keyID, newest.secret, await valueContext(place, name), bytes, salt);
+        fields[name] = { value: base64(sealed), type, isEncrypted: true, nacre: { keyID } };
+        hashes.set(name, hex(await digest(sealed)));
+    }
+    const kept = base?.scope === newest.scope ? base.parts : undefined;
+    const left = hasAllKeys ? [] : (kept?.fields ?? []).filter(({ name }) => !Object.hasOwn(fields, name));
+    // Values of another scope can be opened by nobody, and no manifest of this one may list them.
+    const lost = kept === undefined ? (base?.parts.fields ?? []).filter(({ name }) => !hashes.has(name)) : [];
+    for (const { name } of lost) fields[name] ??= { value: null };
+    const stamp = nextStamp(now, base?.parts.stamp);
+    const parts = {
+        keyID, number, stamp, writer: device.id, parent: parentOf(record, base),
+        fields: [...left, ...[...hashes].map(([name, hash]) => ({ name, hash }))], files: hasAllKeys ? [] : kept?.files ?? [],
+        admission: await admissionOf(base, { scope: newest.scope, number, stamp }, place, device),
+    };
+    const form = await recordManifest(parts, newest, place, device);
+    const sent = { ...record, fields, nacre: { ...record.nacre, manifest: base64(form), base: base && base64(await digest(base.bytes)) } };
+    return { record: sent, version: versionOf(await readRecordManifest(form)) };
+}
+
+/**
+ * The name of the parent that a record has after a save; empty for none.
+ * @param {any} record
+ * @param {RecordManifest} [base]
+ */
+export function parentOf({ parent, nacre }, base) {
+    if (nacre?.clearsParent) return "";
+    return parent?.recordName ?? base?.parts.parent ?? "";
+}
