@@ -27,6 +27,15 @@ const schema = `DEFINE SCHEMA
         friend REFERENCE,
         picture ASSET,
         pictures LIST<ASSET>
+    );
+    RECORD TYPE Secret (
+        title STRING,
+        diagnosis ENCRYPTED STRING,
+        count ENCRYPTED INT64,
+        tags ENCRYPTED LIST<STRING>,
+        at ENCRYPTED TIMESTAMP,
+        data ENCRYPTED BYTES,
+        place ENCRYPTED LOCATION
     );`;
 
 function freePort() {

@@ -1,0 +1,269 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { before, test } from "node:test";
+
+import { containerIdentifier, refusal, startCloud } from "./support/cloud.mjs";
+import { deviceOf, enrolled, fetched, saved, secret } from "./support/secrets.mjs";
+
+let cloud;
+before(async () => { cloud = await startCloud(); });
+
+/** The first device of a new user, with a record. */
+async function firstDevice(email, services) {
+    await cloud.makeUser(email);
+    const device = await deviceOf(cloud, email, services);
+    await saved(device, { recordName: "note", fields: { title: "plain", diagnosis: secret("flu") } });
+    return device;
+}
+
+test("the first save makes the account's keys, and any number of saves at once make them once", async () => {
+    await cloud.makeUser("first@example.com");
+    const device = await deviceOf(cloud, "first@example.com");
+    assert.deepEqual(await device.keys.status(), {
+        keys: "none", generation: undefined, devices: 0, hasUnseenWords: false, next: "The first save of an encrypted value makes keys",
+    });
+    assert.equal((await refusal(device.keys.devices())).ckErrorCode, "ENCRYPTION_KEYS_REQUIRED");
+    await Promise.all(["a", "b", "c"].map((recordName) => saved(device, { recordName, fields: { diagnosis: secret(recordName) } })));
+    for (const name of ["a", "b", "c"]) assert.equal((await fetched(device, name)).fields.diagnosis.value, name);
+    const { keys, devices, generation, hasUnseenWords } = await device.keys.status();
+    assert.deepEqual([keys, devices, generation, hasUnseenWords], ["here", 1, 1, true]);
+});
+
+test("a device without keys reads plain fields alone, sends nothing sealed, and a plain save leaves the values as they are", async () => {
+    const device = await firstDevice("without@example.com");
+    const other = await deviceOf(cloud, "without@example.com");
+    const record = await fetched(other, "note");
+    assert.deepEqual(Object.keys(record.fields), ["title"]);
+    const error = await refusal(saved(other, { ...record, fields: { diagnosis: secret("forged") } }));
+    assert.equal(error.ckErrorCode, "ENCRYPTION_KEYS_REQUIRED");
+    assert.ok(!other.sent.some(({ endpoint }) => endpoint === "records/modify"));
+    await saved(other, { ...record, fields: { title: "changed" } });
+    const { fields } = await fetched(device, "note");
+    assert.deepEqual([fields.title.value, fields.diagnosis.value], ["changed", "flu"]);
+    assert.equal((await other.keys.status()).keys, "elsewhere");
+    assert.equal((await refusal(other.keys.waiting())).ckErrorCode, "ENCRYPTION_KEYS_REQUIRED");
+});
+
+test("a device is enrolled when its user has typed each device's code on the other", async () => {
+    const device = await firstDevice("codes@example.com");
+    const other = await deviceOf(cloud, "codes@example.com");
+    const [joining, admission] = await enrolled(other, device);
+    assert.deepEqual([joining.status, admission.status], ["fulfilled", "fulfilled"], String(joining.reason ?? admission.reason));
+    assert.equal((await fetched(other, "note")).fields.diagnosis.value, "flu");
+    const devices = await other.keys.devices();
+    assert.deepEqual(devices.map(({ isThis }) => isThis), [false, true]);
+    assert.equal(devices[1].id, admission.value);
+    await saved(other, { ...await fetched(other, "note"), fields: { diagnosis: secret("cold") } });
+    assert.equal((await fetched(device, "note")).fields.diagnosis.value, "cold");
+    assert.equal((await device.keys.fingerprint()).fingerprint, (await other.keys.fingerprint()).fingerprint);
+});
+
+test("a wrong code adds nothing on either side, and the next conversation has others", async () => {
+    const device = await firstDevice("wrong@example.com");
+    const other = await deviceOf(cloud, "wrong@example.com");
+    const codes = [];
+    const results = await enrolled(other, device, (code) => { codes.push(code); return "000 0000"; });
+    for (const { status, reason } of results) {
+        assert.equal(status, "rejected");
+        assert.match(reason.reason, /the codes differ/);
+    }
+    assert.equal(codes[0], codes[1]);
+    assert.equal((await device.keys.status()).devices, 1);
+    const [joining] = await enrolled(other, device);
+    assert.equal(joining.status, "fulfilled");
+});
+
+test("keys that the server puts in between two devices give two codes", async () => {
+    const device = await firstDevice("between@example.com");
+    const other = await deviceOf(cloud, "between@example.com");
+    // The server answers the new device with a random number of its own, as if it were the enrolled one.
+    other.change = (endpoint, answer) => {
+        for (const conversation of endpoint === "keys/enrolment/list" ? answer.conversations : []) {
+            if (!conversation.answer) continue;
+            const bytes = Buffer.from(conversation.answer, "base64");
+            bytes[bytes.length - 1] ^= 1;
+            conversation.answer = bytes.toString("base64");
+        }
+        return answer;
+    };
+    const codes = [];
+    const results = await enrolled(other, device, (code) => { codes.push(code); return code; });
+    assert.notEqual(codes[0], codes[1]);
+    assert.deepEqual(results.map(({ status }) => status), ["rejected", "rejected"]);
+    assert.equal((await device.keys.status()).devices, 1);
+});
+
+test("the recovery words enrol a device with the fingerprint that was noted beside them", async () => {
+    const device = await firstDevice("words@example.com");
+    const { words, fingerprint } = await device.keys.recoveryWords();
+    await device.keys.forgetRecoveryWords();
+    assert.equal((await refusal(device.keys.recoveryWords())).ckErrorCode, "INVALID_ARGUMENTS");
+    const other = await deviceOf(cloud, "words@example.com");
+    for (const wrong of [undefined, "", fingerprint.slice(0, 20), `0000${fingerprint.slice(4)}`]) {
+        assert.match((await refusal(other.keys.enrolWithRecoveryWords(words.join(" "), wrong))).reason, /another fingerprint/);
+    }
+    assert.match((await refusal(other.keys.enrolWithRecoveryWords(words.slice(1).join(" "), fingerprint))).reason, /there are 23/);
+    await other.keys.enrolWithRecoveryWords(words.join("\n"), fingerprint.slice(0, 39));
+    assert.equal((await fetched(other, "note")).fields.diagnosis.value, "flu");
+    assert.equal((await device.keys.status()).devices, 2);
+    const stranger = await firstDevice("stranger@example.com");
+    const third = await deviceOf(cloud, "words@example.com");
+    const others = await stranger.keys.recoveryWords();
+    assert.match((await refusal(third.keys.enrolWithRecoveryWords(others.words.join(" "), fingerprint))).reason, /not those of the account/);
+});
+
+test("a device that was removed opens nothing that is saved from then on", async () => {
+    const device = await firstDevice("removed@example.com");
+    const other = await deviceOf(cloud, "removed@example.com");
+    await enrolled(other, device);
+    const { id } = (await device.keys.devices()).find(({ isThis }) => !isThis);
+    assert.equal((await refusal(device.keys.remove((await device.keys.devices())[0].id))).ckErrorCode, "INVALID_ARGUMENTS");
+    await device.keys.remove(id);
+    await saved(device, { recordName: "later", fields: { diagnosis: secret("new") } });
+    const scopes = device.sent.filter(({ endpoint }) => endpoint === "keys/scopes/modify");
+    assert.equal(scopes.length, 2);
+    assert.equal((await other.keys.status()).keys, "removed");
+    assert.deepEqual((await fetched(other, "later")).fields, {});
+    // The older key is sealed under the newer one.
+    const { words, fingerprint } = await device.keys.recoveryWords();
+    const third = await deviceOf(cloud, "removed@example.com");
+    await third.keys.enrolWithRecoveryWords(words.join(" "), fingerprint);
+    assert.equal((await fetched(third, "note")).fields.diagnosis.value, "flu");
+    assert.equal((await fetched(third, "later")).fields.diagnosis.value, "new");
+    assert.equal((await third.keys.status()).generation, 2);
+});
+
+/** A store of texts, as an app has one. */
+function keyStore() {
+    const texts = new Map();
+    return { texts, getKeys: async (name) => texts.get(name), putKeys: async (name, text) => { texts.set(name, text); } };
+}
+
+test("a store of the app's keeps the keys for the next program, and one that fails says so before the server has them", async () => {
+    const store = keyStore();
+    await firstDevice("store@example.com", { keyStore: store });
+    assert.equal(store.texts.size, 1);
+    const next = await deviceOf(cloud, "store@example.com", { keyStore: store });
+    assert.equal((await fetched(next, "note")).fields.diagnosis.value, "flu");
+    await next.keys.forgetRecoveryWords();
+    const again = await deviceOf(cloud, "store@example.com", { keyStore: store });
+    assert.equal((await again.keys.status()).hasUnseenWords, false);
+    await cloud.makeUser("full@example.com");
+    const full = await deviceOf(cloud, "full@example.com", { keyStore: { getKeys: () => null, putKeys() { throw new Error("full"); } } });
+    const error = await refusal(saved(full, { fields: { diagnosis: secret("flu") } }));
+    assert.deepEqual([error.ckErrorCode, error.cause.message], ["AUTH_PERSIST_ERROR", "full"]);
+    assert.equal((await full.keys.status()).keys, "none");
+});
+
+test("a log that was cut or replaced since a device has seen it is refused", async () => {
+    const store = keyStore();
+    const device = await firstDevice("cut@example.com", { keyStore: store });
+    const shown = [];
+    device.change = (endpoint, answer) => {
+        if (endpoint === "keys/log") shown.push(structuredClone(answer));
+        return answer;
+    };
+    await device.keys.status();
+    const other = await deviceOf(cloud, "cut@example.com");
+    await enrolled(other, device);
+    const next = await deviceOf(cloud, "cut@example.com", { keyStore: store });
+    next.change = (endpoint, answer) => (endpoint === "keys/log" ? structuredClone(shown[0]) : answer);
+    assert.match((await refusal(next.keys.status())).reason, /the log ends at statement 0, and had statement 1/);
+});
+
+test("another user of the same page gets keys of their own", async () => {
+    const device = await firstDevice("ada@example.com");
+    await cloud.makeUser("ben@example.com");
+    await device.container.signIn(await cloud.webAuthToken("ben@example.com"));
+    assert.equal((await device.keys.status()).keys, "none");
+    await saved(device, { recordName: "note", fields: { diagnosis: secret("ben's") } });
+    await device.container.signIn(await cloud.webAuthToken("ada@example.com"));
+    assert.equal((await fetched(device, "note")).fields.diagnosis.value, "flu");
+    const ben = (await device.keys.fingerprint()).userRecordName;
+    assert.equal((await device.keys.fingerprint({ userRecordName: ben })).isEnrolled, true);
+});
+
+// The framework's commands
+
+/** Runs a command of the framework's as a device of a user, and answers lines that it asks for. */
+async function commands(email, folder) {
+    const { token } = await (await fetch(`${cloud.url}/account/1/sign-in`, {
+        method: "POST",
+        body: JSON.stringify({
+            email, password: "correct horse battery", apiToken: cloud.apiToken, container: containerIdentifier, environment: "development", kind: "account",
+        }),
+    })).json();
+    const env = {
+        ...process.env, CLOUDKIT_SERVER_URL: cloud.url, CLOUDKIT_CONTAINER: containerIdentifier, CLOUDKIT_ENVIRONMENT: "development",
+        CLOUDKIT_API_TOKEN: cloud.apiToken, CLOUDKIT_ACCOUNT_TOKEN: token, XDG_DATA_HOME: `${cloud.folder}/${folder}`, XDG_CONFIG_HOME: cloud.folder,
+    };
+    return (...words) => {
+        const run = spawn(process.env.NACRE, ["keys", ...words], { env, stdio: "pipe" });
+        let text = "";
+        const waiting = [];
+        const look = () => {
+            for (const one of waiting) if (one.pattern.test(text)) one.resolve(one.pattern.exec(text));
+        };
+        for (const stream of [run.stdout, run.stderr]) stream.setEncoding("utf8").on("data", (more) => { text += more; look(); });
+        return {
+            says: (pattern) => new Promise((resolve, reject) => {
+                waiting.push({ pattern, resolve });
+                run.on("close", () => reject(new Error(text)));
+                look();
+            }),
+            type: (line) => run.stdin.write(`${line}\n`),
+            done: new Promise((resolve) => { run.on("close", (status) => resolve({ status, text })); }),
+        };
+    };
+}
+
+test("a device of the framework lets a page in by code, and renews the key that the page has made", async () => {
+    const page = await firstDevice("swift@example.com");
+    const { words, fingerprint } = await page.keys.recoveryWords();
+    const keys = await commands("swift@example.com", "swift");
+    const recovering = keys("enrol", "--recovery");
+    recovering.type(words.join(" "));
+    recovering.type(fingerprint);
+    assert.equal((await recovering.done).status, 0, (await recovering.done).text);
+    const other = await deviceOf(cloud, "swift@example.com");
+    let admitting;
+    await other.keys.enrol({
+        waiting: (name) => {
+            admitting = keys("approve", name);
+            admitting.type("yes");
+        },
+        compare: async (code) => {
+            const [, shown] = await admitting.says(/The code of this device is (\d{3} \d{4})/);
+            admitting.type(code);
+            return shown;
+        },
+    });
+    assert.equal((await admitting.done).status, 0);
+    assert.equal((await fetched(other, "note")).fields.diagnosis.value, "flu");
+    // The command opens the zone's keys, which the page made, before it makes the next one.
+    const { id } = (await page.keys.devices()).find(({ isThis }) => isThis);
+    const { status, text } = await keys("remove", id).done;
+    assert.equal(status, 0, text);
+    assert.equal((await fetched(other, "note")).fields.diagnosis.value, "flu");
+    await saved(other, { recordName: "later", fields: { diagnosis: secret("new") } });
+    assert.deepEqual((await fetched(page, "later")).fields, {});
+});
+
+test("a page lets a device of the framework in by code", async () => {
+    const page = await firstDevice("page@example.com");
+    const keys = await commands("page@example.com", "page");
+    const joining = keys("enrol");
+    const [, name] = await joining.says(/waits as ([0-9a-f]{8})/);
+    const device = (await page.keys.waiting()).find((one) => one.name === name);
+    await page.keys.approve(device, {
+        compare: async (code) => {
+            const [, shown] = await joining.says(/The code of this device is (\d{3} \d{4})/);
+            joining.type(code);
+            return shown;
+        },
+    });
+    const { status, text } = await joining.done;
+    assert.equal(status, 0, text);
+    assert.ok(text.includes((await page.keys.fingerprint()).fingerprint), text);
+    assert.equal((await page.keys.status()).devices, 2);
+});
