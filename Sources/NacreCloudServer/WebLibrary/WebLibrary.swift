@@ -3,7 +3,8 @@ import NacreCrypto
 import NacreHTTPServer
 
 /// CloudKit JS, as `Scripts/cloudkit-js/make` makes it of the files of `Web/cloudkit`: the classic script, the module, the
-/// service worker of Web Push, their types, and a `package.json` for a folder with all of them.
+/// modules for encrypted values and their recovery words, the service worker of Web Push, their types, and a
+/// `package.json` for a folder with all of them.
 ///
 /// The files hold no secret, and pages of every origin get them.
 package enum WebLibrary {
@@ -38,7 +39,8 @@ package enum WebLibrary {
             "Cache-Control": isBuild ? "public, max-age=31536000, immutable" : "public, max-age=600",
         ]
         // Deno takes the types of an imported module from here.
-        if name == "cloudkit.mjs" { headers["X-TypeScript-Types"] = "./cloudkit.d.mts" }
+        let types = name.replacing(".mjs", with: ".d.mts")
+        if types != name, files[types] != nil { headers["X-TypeScript-Types"] = "./\(types)" }
         // Without it, the worker would be good for pages below its own folder alone.
         if name == "cloudkit-worker.js" { headers["Service-Worker-Allowed"] = "/" }
         return headers
@@ -46,8 +48,10 @@ package enum WebLibrary {
 
     // MARK: Integrity
 
-    /// The script and the module of this program.
-    package static let scripts: [Script] = ["cloudkit.js", "cloudkit.mjs"].compactMap { name in
+    /// The script and the modules of this program that pages run.
+    package static let scripts: [Script] = [
+        "cloudkit.js", "cloudkit.mjs", "cloudkit-encryption.mjs", "cloudkit-recovery-words.mjs",
+    ].compactMap { name in
         files[name].flatMap { Compression.gunzip($0.gzip, length: $0.length) }.map { Script(name: name, content: $0) }
     }
 

@@ -30,7 +30,7 @@ import Testing
         let run = try await Nacre.run(["web", "sri", "--json"], in: folder.path)
         let report = try JSONDecoder().decode([String: [[String: String]]].self, from: Data(run.output.utf8))
         let scripts = try #require(report["scripts"])
-        #expect(scripts.map { $0["name"] } == ["cloudkit.js", "cloudkit.mjs"])
+        #expect(scripts.map { $0["name"] } == ["cloudkit.js", "cloudkit.mjs", "cloudkit-encryption.mjs", "cloudkit-recovery-words.mjs"])
         for script in scripts {
             let path = try #require(script["path"])
             #expect(script["element"]?.contains("=\"\(path)\" integrity=\"\(script["integrity"] ?? "")\"") == true, "\(script)")

@@ -118,10 +118,23 @@ test("the files are a package, which Node imports and requires by its name, and 
     }
 });
 
+test("the module for encrypted values is imported by its name, and brings no second library", () => {
+    const app = at("secrets");
+    mkdirSync(join(app, "node_modules"), { recursive: true });
+    symlinkSync(folder, join(app, "node_modules/cloudkit"));
+    writeFileSync(join(app, "a.mjs"), [
+        'import CloudKit from "cloudkit"; import { encryption } from "cloudkit/encryption";',
+        'const containers = [{ containerIdentifier: "iCloud.a", environment: "development", apiTokenAuth: { apiToken: "a" } }];',
+        "const container = CloudKit.configure({ serverURL: 'https://cloud.example', containers, services: { encryption } }).getDefaultContainer();",
+        "await container.keys.enrol({}).catch((error) => console.log(error instanceof CloudKit.CKError, error.ckErrorCode));",
+    ].join("\n"));
+    assert.equal(execFileSync("node", ["a.mjs"], { cwd: app, encoding: "utf8" }).trim(), "true INVALID_ARGUMENTS");
+});
+
 test("a script has at most 40 KB of gzip and 25 KB without the sync engine, and nothing that a strict policy of a page refuses", () => {
-    for (const name of ["cloudkit.js", "cloudkit.mjs"]) {
+    for (const [name, most] of [["cloudkit.js", 40], ["cloudkit.mjs", 40], ["cloudkit-encryption.mjs", 25]]) {
         const text = readFileSync(at(name), "utf8");
-        assert.ok(gzipSync(text).length <= 40 << 10, name);
+        assert.ok(gzipSync(text).length <= most << 10, name);
         assert.doesNotMatch(text, /\beval\(|new Function|innerHTML|insertAdjacentHTML|document\.write/, name);
     }
     const source = fileURLToPath(new URL("../src/module.js", import.meta.url));

@@ -20,7 +20,8 @@ test("values of each type are sealed on their way and opened in every answer", a
     const zoneID = { zoneName: "Types" };
     await device.database.saveRecordZones(zoneID);
     const at = new Date(1_700_000_000_123);
-    const place = { latitude: 52.5, longitude: 13.25, altitude: 0, horizontalAccuracy: 5, verticalAccuracy: -1, course: -1, speed: -1, timestamp: 7000 };
+    const invalid = { verticalAccuracy: -1, course: -1, speed: -1 };
+    const place = { latitude: 52.5, longitude: 13.25, altitude: 0, horizontalAccuracy: 5, ...invalid, timestamp: 7000 };
     const record = await saved(device, {
         fields: {
             title: "plain", diagnosis: secret("flu"), count: secret(4, "INT64"), tags: secret(["a", "b"]), at: secret(at),
@@ -111,7 +112,8 @@ test("a batch seals and deletes records of one zone together, also atomically", 
     const create = (recordName) => ({ recordName, recordType: "Secret", fields: { diagnosis: secret(recordName) } });
     const first = await device.database.newRecordsBatch(options).create([create("a"), create("b")]).commit();
     assert.deepEqual(first.records.map(values), [{ diagnosis: "a" }, { diagnosis: "b" }]);
-    const second = await device.database.newRecordsBatch(options).update({ ...first.records[0], fields: { diagnosis: secret("c") } }).forceDelete("b").commit();
+    const changed = { ...first.records[0], fields: { diagnosis: secret("c") } };
+    const second = await device.database.newRecordsBatch(options).update(changed).forceDelete("b").commit();
     assert.deepEqual(second.records.map((record) => [record.recordName, record.deleted]), [["a", false], ["b", true]]);
     // The record is made again, and owes nothing to the one before.
     assert.deepEqual(values(await saved(device, create("b"), { zoneID: "Batch" })), { diagnosis: "b" });

@@ -190,7 +190,8 @@ async function commands(email, folder) {
     const { token } = await (await fetch(`${cloud.url}/account/1/sign-in`, {
         method: "POST",
         body: JSON.stringify({
-            email, password: "correct horse battery", apiToken: cloud.apiToken, container: containerIdentifier, environment: "development", kind: "account",
+            email, password: "correct horse battery", apiToken: cloud.apiToken, container: containerIdentifier, environment: "development",
+            kind: "account",
         }),
     })).json();
     const env = {
@@ -198,7 +199,7 @@ async function commands(email, folder) {
         CLOUDKIT_API_TOKEN: cloud.apiToken, CLOUDKIT_ACCOUNT_TOKEN: token, XDG_DATA_HOME: `${cloud.folder}/${folder}`, XDG_CONFIG_HOME: cloud.folder,
     };
     return (...words) => {
-        const run = spawn(process.env.NACRE, ["keys", ...words], { env, stdio: "pipe" });
+        const run = spawn(cloud.binary, ["keys", ...words], { env, stdio: "pipe" });
         let text = "";
         const waiting = [];
         const look = () => {

@@ -14,8 +14,9 @@ enum WebIntegrity {
         "sri", "Print the hashes of CloudKit JS, and elements for pages with them.",
         discussion: """
             A line for each script, with its name and its hash as Subresource Integrity writes it, and below it an element for a page's head. The \
-            classic script gets a script element, with which a browser runs these bytes and no others. The module gets a link, and pages import it \
-            by the same address; only browsers that check the integrity of modulepreload refuse other bytes. The addresses are those of \
+            classic script gets a script element, with which a browser runs these bytes and no others. Each module gets a link, and pages import it by \
+            the same address; only browsers that check the integrity of modulepreload refuse other bytes. A page needs the lines of the modules for \
+            encrypted values only if it loads them. The addresses are those of \
             this build: after an update of the server a page needs the new ones. Without --url they are for pages of the server's own origin. With --url it ends \
             with 2 where the server has other scripts.
             """,

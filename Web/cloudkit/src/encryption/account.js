@@ -3,8 +3,8 @@
 import { Fault, hex, unhex } from "./bytes.js";
 import { makeKeys, random } from "./crypto.js";
 import {
-    accountKeyOf, accountWraps, addition, agreementToJoin, beginning, noDevice, openAccountKey, openOlderAccountKeys, otherFingerprint, readLogs,
-    recoveryKey, removal, sealOlderAccountKey,
+    accountKeyOf, accountWraps, addition, agreementToJoin, beginning, isSame, noDevice, openAccountKey, openOlderAccountKeys, otherFingerprint,
+    readLogs, recoveryKey, removal, sealOlderAccountKey,
 } from "./log.js";
 import { headOf } from "./scope.js";
 
@@ -68,15 +68,13 @@ export async function takeAccount(kept, shown, account) {
     const enrolled = device && newest.device(device.id) ? device : undefined;
     // Another device has replaced the recovery key. Only a log that has this device may end the secret that it keeps.
     if (enrolled && kept.recovery && !newest.isReset) {
-        const { signing, agreement } = await recoveryKey(unhex(kept.recovery), account);
-        if (signing !== newest.recovery.signing || agreement !== newest.recovery.agreement) delete kept.recovery;
+        if (!isSame(await recoveryKey(unhex(kept.recovery), account), newest.recovery)) delete kept.recovery;
     }
     // The scopes of a log that was reset went with it.
     if (enrolled && own && own.fingerprint !== newest.fingerprint) kept.scopes = {};
     // Nobody else can make a log that has this device: it has the device's signature.
     if (enrolled || own?.fingerprint === newest.fingerprint) kept.own = { fingerprint: newest.fingerprint, ...newest.head };
-    const { successor } = newest;
-    if (successor && device && successor.signing === device.signing && successor.agreement === device.agreement) return { state: "ended", log: newest };
+    if (device && newest.successor && isSame(newest.successor, device)) return { state: "ended", log: newest };
     if (!enrolled) {
         const wasRemoved = device !== undefined && newest.anyDevice(device.id)?.removed !== undefined;
         return { state: wasRemoved ? "removed" : "elsewhere", log: newest };
@@ -177,8 +175,8 @@ function isTyped(fingerprint, typed) {
  * @param {ShownAccount} shown
  * @param {Account} account
  * @param {Uint8Array} secret of the recovery key
- * @param {string} [fingerprint] as the user typed it. The words do not tell the account: anybody can begin one that names
- *     their public key. A device that has seen the account needs none.
+ * @param {string} [fingerprint] as the user typed it. The words do not tell the account: anybody can begin one that
+ *     names their public key. A device that has seen the account needs none.
  */
 export async function joinRecovered(kept, device, shown, account, secret, fingerprint) {
     const seen = kept.own?.fingerprint;
@@ -187,13 +185,13 @@ export async function joinRecovered(kept, device, shown, account, secret, finger
     if (taken.state === "none" || taken.log.isReset) throw accountHasNone();
     const { log } = taken;
     const recovery = await recoveryKey(secret, account);
-    if (recovery.signing !== log.recovery.signing || recovery.agreement !== log.recovery.agreement) {
+    if (!isSame(recovery, log.recovery)) {
         throw new Fault("the 24 words are not those of the account now", "INVALID_ARGUMENTS");
     }
     if (seen !== log.fingerprint && !isTyped(log.fingerprint, fingerprint ?? "")) {
         throw new Fault(
-            "the account that the server shows has another fingerprint. Compare it with the note of the 24 words, and give 32 digits of it. If that is "
-            + "what you gave, the server shows an account that is not yours", "INVALID_ARGUMENTS");
+            "the account that the server shows has another fingerprint. Compare it with the note of the 24 words, and give 32 digits of it. If that "
+            + "is what you gave, the server shows an account that is not yours", "INVALID_ARGUMENTS");
     }
     const key = await openAccountKey(shown.wraps, recovery, noDevice, log);
     const statement = await addition(log.head, device, await agreementToJoin(device, log.head), recovery, noDevice);

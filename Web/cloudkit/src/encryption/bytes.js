@@ -4,7 +4,7 @@
 export class Fault extends Error {
     /**
      * @param {string} reason
-     * @param {"ENCRYPTION_REFUSED" | "ENCRYPTION_KEYS_REQUIRED" | "INVALID_ARGUMENTS" | "SERVICE_UNAVAILABLE" | "AUTH_PERSIST_ERROR"} [code]
+     * @param {typeof import("../constants.js").localErrorCodes[number]} [code]
      * @param {unknown} [cause]
      */
     constructor(reason, code = "ENCRYPTION_REFUSED", cause = undefined) {

@@ -1,6 +1,6 @@
 /**
- * The words of recovery keys, of SCOWL, which is Copyright 2000-2011 by Kevin Atkinson. Permission to use, copy, modify,
- * distribute and sell these word lists is granted without fee, provided that this notice appears in all copies.
+ * The words of recovery keys, of SCOWL, which is Copyright 2000-2011 by Kevin Atkinson. Permission to use, copy,
+ * modify, distribute and sell these word lists is granted without fee, provided that this notice appears in all copies.
  *
  * It is the list of `RecoveryWordList.swift`. No two words begin with the same four letters.
  */

@@ -8,7 +8,9 @@ import { Keys } from "./store.js";
 
 /**
  * The parts of the library that the module uses, so that it brings no second copy of them.
- * @typedef {{ CKError: typeof import("../error.js").CKError, optionsOf: typeof import("../transport.js").optionsOf }} Core
+ * @typedef {{
+ *     CKError: typeof import("../error.js").CKError, optionsOf: typeof import("../transport.js").optionsOf,
+ * }} Core
  */
 
 class Encryption {

@@ -10,7 +10,9 @@ import { nextScopeKey, readChain, readScopeManifest, ZoneKeys } from "./scope.js
 /** @typedef {{ statement: Uint8Array, wraps: Uint8Array[], olderKey?: Uint8Array }} Request */
 /**
  * What this page knows of one account. `asked` is the time at which the account was asked for.
- * @typedef {{ account: import("./log.js").Account, name: string, own?: OwnKeys, asked: number, zones: Map<string, ZoneKeys> }} Opened
+ * @typedef {{
+ *     account: import("./log.js").Account, name: string, own?: OwnKeys, asked: number, zones: Map<string, ZoneKeys>,
+ * }} Opened
  */
 
 /** The most statements, and the most manifests of a scope, that are taken from a server. */
@@ -87,7 +89,8 @@ export class Exchange {
             const { userRecordName: user } = answer.users?.[0] ?? answer;
             if (typeof user !== "string" || user === "") throw new Fault("the server tells no user");
             const { config: { containerIdentifier: container, environment }, serverURL } = this.#transport;
-            return { account: { container, environment, user }, name: JSON.stringify([serverURL, container, environment, user]), asked: 0, zones: new Map() };
+            const name = JSON.stringify([serverURL, container, environment, user]);
+            return { account: { container, environment, user }, name, asked: 0, zones: new Map() };
         });
         this.#opened = opening;
         opening.catch(() => { if (this.#opened === opening) this.#opened = undefined; });

@@ -26,7 +26,7 @@ export class AccountKeys {
 
     /**
      * @param {import("./exchange.js").Exchange} exchange
-     * @param {<T>(options: any, work: (options: any) => Promise<T>) => Promise<T>} promise runs work with checked options
+     * @param {<T>(options: any, work: (options: any) => Promise<T>) => Promise<T>} promise works with checked options
      */
     constructor(exchange, promise) {
         this.#exchange = exchange;
@@ -173,7 +173,9 @@ export class AccountKeys {
             const { log } = await this.#exchange.own(given);
             const { name } = await this.#exchange.opened(given);
             const { recovery } = await this.#exchange.store.read(name);
-            if (!recovery) throw new Fault("this device has no recovery words to show: they were shown, or another device has made them", "INVALID_ARGUMENTS");
+            if (!recovery) {
+                throw new Fault("this device has no recovery words to show: they were shown, or another device has made them", "INVALID_ARGUMENTS");
+            }
             return { words: await wordsOf(unhex(recovery)), fingerprint: groups(log.fingerprint) };
         });
     }

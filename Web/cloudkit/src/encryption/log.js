@@ -35,6 +35,12 @@ export const placeOf = (account, zone = "") => joined(accountBytes(account), nam
 /** @param {PublicKeys} keys */
 export const bothBytes = ({ signing, agreement }) => unhex(signing + agreement);
 
+/**
+ * @param {PublicKeys} one
+ * @param {PublicKeys} other
+ */
+export const isSame = (one, other) => one.signing === other.signing && one.agreement === other.agreement;
+
 /** @param {Reader} reader */
 export const readKeys = (reader) => ({ signing: reader.hex(32), agreement: reader.hex(32) });
 
@@ -304,8 +310,7 @@ export async function readLogs(statements, account) {
             throw new Fault("the log of keys is of another account");
         }
         if (last) {
-            const isNamed = last.successor && last.successor.signing === next.beginner.signing && last.successor.agreement === next.beginner.agreement;
-            if (!isNamed || next.follows !== last.head.hash) throw otherFingerprint(last.fingerprint, next.fingerprint);
+            if (!last.successor || !isSame(last.successor, next.beginner) || next.follows !== last.head.hash) throw otherFingerprint(last.fingerprint, next.fingerprint);
         }
         logs.push(next);
     }
@@ -384,7 +389,7 @@ export const accountKeyOf = async (generation, secret) => ({ ...await agreementK
  * Seals a key for a public key, signed by a device.
  * @param {"scope" | "account"} as
  * @param {string} subject a scope's key ID, or a device's ID
- * @param {{ secret: Uint8Array, key: string, fingerprint: string, generation: number, place: Uint8Array }} what and for whom
+ * @param {{ secret: Uint8Array, key: string, fingerprint: string, generation: number, place: Uint8Array }} about
  * @param {Keys} sender
  * @param {{ agrees: CryptoKey, agreement: string }} [ephemeral]
  */

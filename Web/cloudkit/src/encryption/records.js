@@ -8,7 +8,10 @@ import { fieldOf, plaintextOf } from "./values.js";
 
 /** @typedef {import("./scope.js").ZoneKeys} ZoneKeys */
 /** @typedef {import("./scope.js").RecordManifest} RecordManifest */
-/** @typedef {{ scope: string, number: number, stamp: number, hash: string }} Version the one that a page has seen of a record */
+/**
+ * The version of a record that a page has seen.
+ * @typedef {{ scope: string, number: number, stamp: number, hash: string }} Version
+ */
 /** @typedef {"changed" | "rolledBack" | "otherKey" | "otherScope" | "plain"} Kind */
 
 const texts = Object.freeze({
@@ -66,8 +69,8 @@ async function reading(record, work) {
  * Checks a record of an answer against its manifest, and opens its encrypted values.
  * @param {ZoneKeys} keys
  * @param {any} record
- * @param {{ asked?: string[], kept?: Version, numbersAsStrings?: boolean }} options the fields that were asked for, without
- *     which all were, and the newest version that was seen
+ * @param {{ asked?: string[], kept?: Version, numbersAsStrings?: boolean }} options the fields that were asked for,
+ *     without which all were, and the newest version that was seen
  * @returns {Promise<{ manifest: RecordManifest, fields: { [name: string]: any } }>} the fields that are encrypted
  */
 export async function openRecord(keys, record, { asked, kept, numbersAsStrings }) {
@@ -143,8 +146,8 @@ export async function baseOf(keys, record, text) {
  * read. Fields that the save leaves alone keep their hashes.
  * @param {ZoneKeys} keys
  * @param {any} record as a request has it, with plain values in its encrypted fields
- * @param {{ base?: RecordManifest, hasAllKeys: boolean, now: number }} options the manifest that was read, and whether the
- *     record comes with every key that it is to have
+ * @param {{ base?: RecordManifest, hasAllKeys: boolean, now: number }} options the manifest that was read, and whether
+ *     the record comes with every key that it is to have
  * @returns {Promise<{ record: any, version: Version }>} the record to send
  */
 export async function sealRecord(keys, record, { base, hasAllKeys, now }) {

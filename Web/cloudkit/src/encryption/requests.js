@@ -220,8 +220,8 @@ export class RecordRequests {
      * @param {boolean} wasSealed whether it is the answer to a save that was sealed
      */
     #checkPlain(record, zone, moment, wasSealed) {
-        const isPlain = Object.entries(record.fields ?? {}).some(([name, field]) => !isSealed(field) && this.#seen.isEncrypted(record.recordType, name));
-        if (isPlain) throw new RecordFault("plain", record.recordName);
+        const plain = Object.entries(record.fields ?? {}).filter(([, field]) => !isSealed(field));
+        if (plain.some(([name]) => this.#seen.isEncrypted(record.recordType, name))) throw new RecordFault("plain", record.recordName);
         if (record.nacre?.manifest !== undefined) return;
         // A record that was deleted and made again, by its date, may have no encrypted values any more.
         const created = this.#seen.note(zone, record.recordName, moment)?.created;
@@ -385,8 +385,9 @@ async function needed({ operation, mustSeal, fromServer }) {
     if (operation.operationType.toLowerCase().endsWith("delete")) return { needs: false, record };
     const known = fromServer || mustSeal || typeof manifest !== "string" || operation.operationType === "create" ? undefined : manifest;
     const base = typeof manifest === "string" ? await readBase(record, manifest) : undefined;
-    const touches = base !== undefined && operation.operationType !== "create" && (hasAllKeys(operation) || parentOf(record, base) !== base.parts.parent
-        || base.parts.fields.some(({ name }) => Object.hasOwn(record.fields ?? {}, name)));
+    const touches = base !== undefined && operation.operationType !== "create"
+        && (hasAllKeys(operation) || parentOf(record, base) !== base.parts.parent
+            || base.parts.fields.some(({ name }) => Object.hasOwn(record.fields ?? {}, name)));
     const needs = mustSeal || hasEncrypted(record) || touches;
     // The manifest has the record's name, so that the server cannot give it one.
     if (needs) record.recordName ??= crypto.randomUUID().toUpperCase();

@@ -222,8 +222,9 @@ export async function nextScopeKey(place, { log, device }, now, last) {
 
 /**
  * @typedef {{
- *     keyID: string, number: number, stamp: number, writer: string, parent: string, fields: { name: string, hash: string }[],
- *     files: { name: string, roots: string[] }[], admission?: { number: number, stamp: number, device: string, signature: Uint8Array }
+ *     keyID: string, number: number, stamp: number, writer: string, parent: string,
+ *     fields: { name: string, hash: string }[], files: { name: string, roots: string[] }[],
+ *     admission?: { number: number, stamp: number, device: string, signature: Uint8Array },
  * }} RecordParts
  */
 

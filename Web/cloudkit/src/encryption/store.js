@@ -5,9 +5,11 @@ import { keysOf, secretsOf } from "./crypto.js";
 
 /** @typedef {import("./account.js").Kept} Kept */
 /**
- * A store of what is kept, by the account's name. `extractable` says whether the device's private keys must be such that
- * a script can read them.
- * @typedef {{ extractable: boolean, get(name: string): Promise<Kept | undefined>, put(name: string, kept: Kept): Promise<void> }} KeyStore
+ * A store of what is kept, by the account's name. `extractable` says whether the device's private keys must be such
+ * that a script can read them.
+ * @typedef {{
+ *     extractable: boolean, get(name: string): Promise<Kept | undefined>, put(name: string, kept: Kept): Promise<void>,
+ * }} KeyStore
  */
 
 /** @param {unknown} cause */

@@ -1,4 +1,4 @@
-/** A secret of 32 bytes as 24 words that a person writes down: 256 bits and a checksum of 8, in 24 numbers of 11 bits. */
+/** A secret of 32 bytes as 24 words that a person writes down: 256 bits and a checksum of 8, 11 bits in each word. */
 
 import { Fault, joined } from "./bytes.js";
 import { digest } from "./crypto.js";
@@ -28,8 +28,8 @@ export async function wordsOf(secret) {
 }
 
 /**
- * The secret of 24 words. Capitals, numbers and any signs between the words do not matter, and a word may end after four
- * letters or later. A fault names the place of a word, and never the word.
+ * The secret of 24 words. Capitals, numbers and any signs between the words do not matter, and a word may end after
+ * four letters or later. A fault names the place of a word, and never the word.
  * @param {string} text
  */
 export async function secretOf(text) {

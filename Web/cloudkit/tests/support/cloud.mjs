@@ -92,7 +92,7 @@ export async function startCloud() {
     const administer = (path, body) => asked(`${adminURL.replace(/\/$/, "")}/admin/1/${path}`, body, { Authorization: `Bearer ${token}` });
     await administer("containers", { name: containerIdentifier, justInTime: "all" });
     await administer("schema/import", { container: containerIdentifier, text: schema, isDryRun: false });
-    const cloud = { url, folder, administer };
+    const cloud = { url, folder, binary, administer };
     cloud.apiToken = (await administer("tokens", { container: containerIdentifier, environment: "development", kind: "api", name: "tests" })).token;
     cloud.makeKey = async (passphrase) => {
         const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });

@@ -17,7 +17,8 @@ export async function deviceOf(cloud, email, services = {}) {
         const object = change(endpoint, await answer.json(), options?.body && JSON.parse(options.body));
         return new Response(JSON.stringify(object), { status: answer.status, headers: answer.headers });
     };
-    device.container = cloud.container({ services: { encryption, fetch: fetchChanged, pause: () => new Promise((resolve) => { setTimeout(resolve, 20); }), ...services } });
+    const pause = () => new Promise((resolve) => { setTimeout(resolve, 20); });
+    device.container = cloud.container({ services: { encryption, fetch: fetchChanged, pause, ...services } });
     await device.container.signIn(await cloud.webAuthToken(email));
     device.keys = device.container.keys;
     device.database = device.container.privateCloudDatabase;
