@@ -47,7 +47,9 @@ struct WebLibraryTests {
         }
     }
 
-    @Test(arguments: ["/ck/1/cloudkit.js", "/ck/2/cloudkit.js", "/ck/2/cloudkit.mjs", "/ck/2/cloudkit-encryption.mjs", "/ck/2/cloudkit-recovery-words.mjs"])
+    @Test(arguments: [
+        "/ck/1/cloudkit.js", "/ck/2/cloudkit.js", "/ck/2/cloudkit.mjs", "/ck/2/cloudkit-encryption.mjs", "/ck/2/cloudkit-recovery-words.mjs",
+    ])
     func `a page of any origin gets the library at the addresses of Apple's, for ten minutes`(_ path: String) async throws {
         let name = try #require(path.split(separator: "/").last.map(String.init))
         let file = try #require(WebLibrary.files[name])

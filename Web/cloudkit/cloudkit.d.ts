@@ -627,8 +627,7 @@ export interface AccountKeys {
     begin(options?: Cancelling): Promise<void>;
     /** Waits ten minutes at most. `waiting` is told the name under which the other device lists this one. */
     enrol(options: ComparingOptions & { waiting?: (name: string) => void }): Promise<void>;
-    /** The fingerprint is the one that its user noted beside the words. A device that has seen the account needs none. */
-    enrolWithRecoveryWords(words: string, fingerprint?: string, options?: Cancelling): Promise<void>;
+    enrolWithRecoveryWords(words: string, options?: Cancelling): Promise<void>;
     waiting(options?: Cancelling): Promise<WaitingDevice[]>;
     /** Resolves with the new device's ID. */
     approve(device: WaitingDevice, options: ComparingOptions): Promise<string>;

@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { equal, hex, joined, unhex } from "../src/encryption/bytes.js";
 import { wordList } from "../src/encryption/cloudkit-recovery-words.mjs";
-import { agreementKey, checkKeys, context, digest, keysOf } from "../src/encryption/crypto.js";
+import { agreementKey, checkKeys, context, digest, keysOf, signed } from "../src/encryption/crypto.js";
 import { answerOf, codeOf, commitmentOf, openingOf, readAnswer, readOpening } from "../src/encryption/enrolment.js";
 import {
     accountKeyOf, addition, agreementToJoin, beginning, noDevice, openAccountKey, openOlderAccountKeys, placeOf, readLogs, readStatement,
@@ -63,6 +63,19 @@ test("a log that is cut, reordered or changed by a bit is refused", async () => 
             await assert.rejects(readLogs(shown.slice(0, 4), account), { code: "ENCRYPTION_REFUSED" }, `byte ${place}`);
         }
     }
+});
+
+test("an account that begins without the signature of its recovery key is refused, and so is another recovery key without one", async () => {
+    const [own, phone] = [await device("device"), await device("phone")];
+    const known = await recoveryKey(secret("recovery key 1"), account);
+    const { agreement } = await accountKeyOf(1, secret("account key 1"));
+    // The server knows the public key of the words alone, and signs with a key of its own.
+    await assert.rejects(readLogs([await beginning(account, own, { ...known, signs: phone.signs }, agreement)], account), /statement 0 is not signed/);
+    const replaced = Uint8Array.from(statements[2]);
+    // The consent is the last part of the body, before the signer and the signature.
+    replaced[replaced.length - 16 - 64 - 1] ^= 1;
+    const forged = await signed(phone, replaced.slice(0, -64));
+    await assert.rejects(readLogs([...statements.slice(0, 2), forged], account), /statement 2 is not signed/);
 });
 
 test("a key of small order enters no log", async () => {
@@ -208,7 +221,6 @@ test("a record's manifest is that of the vectors, also of a moved record, and sa
         dropped: { hashes: fewer, parent: "chapter", asked }, moved: { hashes: swapped, parent: "chapter", asked },
         "another parent": { hashes, parent: "", asked },
         "one too many": { hashes: new Map(hashes).set("more", "00".repeat(32)), parent: "chapter", asked },
-        "a file that was asked for": { hashes, parent: "chapter" },
     })) assert.ok(!await isWhole(manifest, key, record, shown), what);
     assert.ok(!await isWhole(manifest, key, { ...record, name: "other" }, { hashes, parent: "chapter", asked }));
     const changed = await readRecordManifest(joined(made.slice(0, -1), [made[made.length - 1] ^ 1]));

@@ -33,8 +33,6 @@ import { headOf } from "./scope.js";
 
 /** The most zones whose manifests are kept, and the most scopes that a zone's name had before. */
 const [zonesMax, scopesBeforeMax] = [10_000, 20];
-/** The fewest hexadecimal digits of a fingerprint that are compared: 128 bits. */
-const typedDigits = 32;
 
 export const enrolmentRemedy = "Enrol this device: with another one that has keys, or with the 24 recovery words";
 
@@ -159,27 +157,14 @@ export async function joinCompared(kept, device, shown, account, answer) {
 }
 
 /**
- * Whether a user has typed a fingerprint, or as much of its beginning as nobody can imitate.
- * @param {string} fingerprint
- * @param {string} typed
- */
-function isTyped(fingerprint, typed) {
-    const digits = typed.toLowerCase().replace(/\s/g, "");
-    return digits.length >= typedDigits && fingerprint.startsWith(digits);
-}
-
-/**
  * Takes the account, and makes the request by which the recovery key adds a device to it.
  * @param {Kept} kept which is changed
  * @param {Keys} device
  * @param {ShownAccount} shown
  * @param {Account} account
- * @param {Uint8Array} secret of the recovery key
- * @param {string} [fingerprint] as the user typed it. The words do not tell the account: anybody can begin one that
- *     names their public key. A device that has seen the account needs none.
+ * @param {Uint8Array} secret of the recovery key. It tells the account: a log has only recovery keys that signed for it.
  */
-export async function joinRecovered(kept, device, shown, account, secret, fingerprint) {
-    const seen = kept.own?.fingerprint;
+export async function joinRecovered(kept, device, shown, account, secret) {
     const taken = await takeAccount(kept, shown, account);
     if (taken.state === "here") throw new Fault("this device has the account's keys", "INVALID_ARGUMENTS");
     if (taken.state === "none" || taken.log.isReset) throw accountHasNone();
@@ -187,11 +172,6 @@ export async function joinRecovered(kept, device, shown, account, secret, finger
     const recovery = await recoveryKey(secret, account);
     if (!isSame(recovery, log.recovery)) {
         throw new Fault("the 24 words are not those of the account now", "INVALID_ARGUMENTS");
-    }
-    if (seen !== log.fingerprint && !isTyped(log.fingerprint, fingerprint ?? "")) {
-        throw new Fault(
-            "the account that the server shows has another fingerprint. Compare it with the note of the 24 words, and give 32 digits of it. If that "
-            + "is what you gave, the server shows an account that is not yours", "INVALID_ARGUMENTS");
     }
     const key = await openAccountKey(shown.wraps, recovery, noDevice, log);
     const statement = await addition(log.head, device, await agreementToJoin(device, log.head), recovery, noDevice);

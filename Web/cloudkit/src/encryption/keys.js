@@ -100,22 +100,18 @@ export class AccountKeys {
 
     /**
      * Enrols this device with the recovery key.
-     * @param {string} words the 24 words
-     * @param {string} [fingerprint] the account's, as its user noted it beside the words; 32 digits of it at least
+     * @param {string} words the 24 words, which tell the account: their key has signed its log
      * @param {any} [options]
      */
-    enrolWithRecoveryWords(words, fingerprint, options) {
+    enrolWithRecoveryWords(words, options) {
         return this.#promise(options, async (given) => {
-            if (typeof words !== "string" || !["string", "undefined"].includes(typeof fingerprint)) {
-                throw new Fault("the words and the fingerprint are texts", "INVALID_ARGUMENTS");
-            }
+            if (typeof words !== "string") throw new Fault("the words are a text", "INVALID_ARGUMENTS");
             const secret = await secretOf(words);
             const { name, account } = await this.#exchange.opened(given);
             const device = await makeKeys(this.#exchange.store.extractable);
             for (let tries = 0; tries < triesMax; tries += 1) {
                 const shown = await this.#exchange.shownAccount(given);
-                const request = await this.#exchange.store.update(
-                    name, (kept) => joinRecovered(kept, device, shown, account, secret, fingerprint));
+                const request = await this.#exchange.store.update(name, (kept) => joinRecovered(kept, device, shown, account, secret));
                 if (!await this.#exchange.append(request, given)) continue;
                 await this.#exchange.own(given);
                 return;

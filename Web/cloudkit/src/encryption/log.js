@@ -60,10 +60,11 @@ function readBody(reader, what) {
         case actions.begin: return {
             account: { container: reader.name(), environment: reader.name(), user: reader.name() },
             device: readKeys(reader), recovery: readKeys(reader), accountKey: reader.hex(32), follows: reader.hex(32),
+            consent: reader.take(signatureBytes),
         };
         case actions.add: return { device: readKeys(reader), agreement: reader.take(signatureBytes) };
         case actions.remove: return { id: reader.hex(16), accountKey: reader.hex(32) };
-        case actions.recovery: return { recovery: readKeys(reader), accountKey: reader.hex(32) };
+        case actions.recovery: return { recovery: readKeys(reader), accountKey: reader.hex(32), consent: reader.take(signatureBytes) };
         case actions.reset: return { device: readKeys(reader) };
         default: throw reader.fault;
     }
@@ -76,13 +77,14 @@ export async function readStatement(bytes) {
     const at = reader.integer(8);
     const before = reader.hex(32);
     const [what] = reader.take(1);
-    const inside = new Reader(reader.sized(), "a statement");
+    const bodyBytes = reader.sized();
+    const inside = new Reader(bodyBytes, "a statement");
     const body = /** @type {any} */ (readBody(inside, what));
     inside.end();
     const signer = reader.hex(16);
     const signature = reader.take(signatureBytes);
     reader.end();
-    return { bytes, number: at, before, what, body, signer, signature, isSignedBy: isSigned(bytes), hash: hex(await digest(bytes)) };
+    return { bytes, number: at, before, what, body, bodyBytes, signer, signature, isSignedBy: isSigned(bytes), hash: hex(await digest(bytes)) };
 }
 
 /**
@@ -100,6 +102,24 @@ export const isSigned = (bytes) => (/** @type {string} */ key) =>
  * @param {string} before
  */
 const enrolment = (keys, before) => context("nacre enrolment", unhex(before), unhex(keys.signing), unhex(keys.agreement));
+
+/**
+ * The bytes with which a recovery key agrees to be that of a log. Only a holder of the 24 words can sign them, so that
+ * the words tell the account.
+ * @param {Uint8Array} body of the statement, without the signature
+ * @param {string} before
+ */
+const recovery = (body, before) => context("nacre recovery", unhex(before), body);
+
+/**
+ * Checks that the recovery key of a statement has signed for it.
+ * @param {Statement} statement
+ */
+async function checkConsent(statement) {
+    const { body, bodyBytes, before } = statement;
+    const message = await recovery(bodyBytes.slice(0, -signatureBytes), before);
+    if (!await verifies(body.recovery.signing, body.consent, message)) throw notSigned(statement);
+}
 
 /**
  * The signature of a new device for a log.
@@ -143,6 +163,7 @@ export class KeyLog {
         await checkAgreement(log.accountKeys[0]);
         const id = await deviceID(log.beginner);
         if (first.signer !== id || !await first.isSignedBy(log.beginner.signing)) throw notSigned(first);
+        await checkConsent(first);
         log.#devices.set(id, { ...log.beginner, added: 0 });
         log.#hashes.push(first.hash);
         return log;
@@ -229,7 +250,8 @@ export class KeyLog {
     }
 
     /** @param {Statement} statement */
-    async #take({ what, body, number: at, before, signer, ...rest }) {
+    async #take(statement) {
+        const { what, body, number: at, before, signer } = statement;
         switch (what) {
             case actions.add: {
                 await checkKeys(body.device);
@@ -237,7 +259,7 @@ export class KeyLog {
                 if (this.#devices.has(id)) throw new Fault(`device ${id} was enrolled before`);
                 if (this.enrolled.length >= devicesMax) throw tooLong();
                 const agrees = await verifies(body.device.signing, body.agreement, await enrolment(body.device, before));
-                if (!agrees) throw notSigned({ number: at });
+                if (!agrees) throw notSigned(statement);
                 this.#devices.set(id, { ...body.device, added: at });
                 break;
             }
@@ -251,6 +273,7 @@ export class KeyLog {
             }
             case actions.recovery:
                 await checkKeys(body.recovery);
+                await checkConsent(statement);
                 await this.#takeAccountKey(body.accountKey, at);
                 this.recovery = body.recovery;
                 break;
@@ -341,12 +364,14 @@ function statementOf(head, what, body, signer, signerID) {
 /**
  * @param {Account} account
  * @param {Keys} device
- * @param {PublicKeys} recovery
+ * @param {Keys} recoverer the recovery key
  * @param {string} accountKey
  * @param {string} [follows] the hash of the reset before
  */
-export const beginning = (account, device, recovery, accountKey, follows = zeros) => statementOf(undefined, actions.begin,
-    joined(accountBytes(account), bothBytes(device), bothBytes(recovery), unhex(accountKey), unhex(follows)), device, device.id);
+export async function beginning(account, device, recoverer, accountKey, follows = zeros) {
+    const body = joined(accountBytes(account), bothBytes(device), bothBytes(recoverer), unhex(accountKey), unhex(follows));
+    return statementOf(undefined, actions.begin, joined(body, await sign(recoverer, await recovery(body, zeros))), device, device.id);
+}
 
 /**
  * @param {Head} head

@@ -177,12 +177,21 @@ export async function sealRecord(keys, record, { base, hasAllKeys, now }) {
     const stamp = nextStamp(now, base?.parts.stamp);
     const parts = {
         keyID, number, stamp, writer: device.id, parent: parentOf(record, base),
-        fields: [...left, ...[...hashes].map(([name, hash]) => ({ name, hash }))], files: hasAllKeys ? [] : kept?.files ?? [],
+        fields: [...left, ...[...hashes].map(([name, hash]) => ({ name, hash }))], files: (kept?.files ?? []).filter(({ name }) => (Object.hasOwn(fields, name) ? isSameFile(fields[name]) : !hasAllKeys)),
         admission: await admissionOf(base, { scope: newest.scope, number, stamp }, place, device),
     };
     const form = await recordManifest(parts, newest, place, device);
     const sent = { ...record, fields, nacre: { ...record.nacre, manifest: base64(form), base: base && base64(await digest(base.bytes)) } };
     return { record: sent, version: versionOf(await readRecordManifest(form)) };
+}
+
+/**
+ * Whether an asset goes back as it was answered: one that was just sent has a receipt.
+ * @param {any} field
+ */
+function isSameFile({ value }) {
+    const files = Array.isArray(value) ? value : [value];
+    return files.every((file) => file?.fileChecksum !== undefined && file.receipt === undefined);
 }
 
 /**

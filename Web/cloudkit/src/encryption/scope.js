@@ -320,7 +320,7 @@ export async function admissionOf(read, { scope, number: at, stamp }, { place, t
 
 /**
  * Checks a manifest against what came with it: the code, the parent, the hashes, and that nothing is missing that was
- * asked for.
+ * asked for. Files are not opened here, and not compared.
  * @param {RecordManifest} manifest
  * @param {ScopeKey} key
  * @param {RecordPlace} record
@@ -330,7 +330,7 @@ export async function isWhole({ parts, code, bytes }, key, record, { hashes, par
     if (parts.parent !== parent || !equal(code, await codeOf(bytes.slice(0, -(32 + signatureBytes)), key, record))) return false;
     const isLeftOut = (/** @type {string} */ field) => asked !== undefined && !asked.has(field);
     const listedCount = parts.fields.filter((field) => hashes.has(field.name)).length;
-    return listedCount === hashes.size && parts.files.every((field) => isLeftOut(field.name))
+    return listedCount === hashes.size
         && parts.fields.every(({ name: field, hash }) => (hashes.has(field) ? hashes.get(field) === hash : isLeftOut(field)));
 }
 
