@@ -6,16 +6,14 @@ import { equal, hex, joined, unhex } from "../src/encryption/bytes.js";
 import { wordList } from "../src/encryption/cloudkit-recovery-words.mjs";
 import { agreementKey, checkKeys, context, digest, keysOf, signed } from "../src/encryption/crypto.js";
 import { answerOf, codeOf, commitmentOf, openingOf, readAnswer, readOpening } from "../src/encryption/enrolment.js";
-import {
-    accountKeyOf, addition, agreementToJoin, beginning, noDevice, openAccountKey, openOlderAccountKeys, placeOf, readLogs, readStatement,
-    recoveryKey, removal, wrap,
-} from "../src/encryption/log.js";
+import { addition, agreementToJoin, beginning, noDevice, placeOf, readLogs, readStatement, recoveryKey, removal } from "../src/encryption/log.js";
 import {
     admissionOf, isWhole, mightWrite, readChain, readRecordManifest, readScopeManifest, recordManifest, ZoneKeys,
 } from "../src/encryption/scope.js";
 import { keyIDOf, kinds, open, readSealed, seal, valueContext } from "../src/encryption/sealing.js";
 import { fieldOf, plaintextOf } from "../src/encryption/values.js";
 import { secretOf, wordsOf } from "../src/encryption/words.js";
+import { accountKeyOf, openAccountKey, openOlderAccountKeys, wrap } from "../src/encryption/wraps.js";
 
 const vectors = JSON.parse(readFileSync(new URL("../../../Scripts/encryption/vectors.json", import.meta.url), "utf8"));
 const secret = (name) => unhex(vectors.secrets[name]);
@@ -70,7 +68,8 @@ test("an account that begins without the signature of its recovery key is refuse
     const known = await recoveryKey(secret("recovery key 1"), account);
     const { agreement } = await accountKeyOf(1, secret("account key 1"));
     // The server knows the public key of the words alone, and signs with a key of its own.
-    await assert.rejects(readLogs([await beginning(account, own, { ...known, signs: phone.signs }, agreement)], account), /statement 0 is not signed/);
+    const begun = await beginning(account, own, { ...known, signs: phone.signs }, agreement);
+    await assert.rejects(readLogs([begun], account), /statement 0 is not signed/);
     const replaced = Uint8Array.from(statements[2]);
     // The consent is the last part of the body, before the signer and the signature.
     replaced[replaced.length - 16 - 64 - 1] ^= 1;

@@ -2,16 +2,14 @@
 
 import { Fault, hex, unhex } from "./bytes.js";
 import { makeKeys, random } from "./crypto.js";
-import {
-    accountKeyOf, accountWraps, addition, agreementToJoin, beginning, isSame, noDevice, openAccountKey, openOlderAccountKeys, otherFingerprint,
-    readLogs, recoveryKey, removal, sealOlderAccountKey,
-} from "./log.js";
+import { addition, agreementToJoin, beginning, isSame, noDevice, otherFingerprint, readLogs, recoveryKey, removal } from "./log.js";
 import { headOf } from "./scope.js";
+import { accountKeyOf, accountWraps, openAccountKey, openOlderAccountKeys, sealOlderAccountKey } from "./wraps.js";
 
 /** @typedef {import("./crypto.js").Keys} Keys */
 /** @typedef {import("./log.js").KeyLog} KeyLog */
 /** @typedef {import("./log.js").Account} Account */
-/** @typedef {import("./log.js").AccountKey} AccountKey */
+/** @typedef {import("./wraps.js").AccountKey} AccountKey */
 
 /**
  * What a device keeps of its account: its own keys, the secret of the recovery key until its user has seen it, the log

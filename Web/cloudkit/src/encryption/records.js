@@ -174,10 +174,11 @@ export async function sealRecord(keys, record, { base, hasAllKeys, now }) {
     // Values of another scope can be opened by nobody, and no manifest of this one may list them.
     const lost = kept === undefined ? (base?.parts.fields ?? []).filter(({ name }) => !hashes.has(name)) : [];
     for (const { name } of lost) fields[name] ??= { value: null };
+    const files = (kept?.files ?? []).filter(({ name }) => (Object.hasOwn(fields, name) ? isSameFile(fields[name]) : !hasAllKeys));
     const stamp = nextStamp(now, base?.parts.stamp);
     const parts = {
         keyID, number, stamp, writer: device.id, parent: parentOf(record, base),
-        fields: [...left, ...[...hashes].map(([name, hash]) => ({ name, hash }))], files: (kept?.files ?? []).filter(({ name }) => (Object.hasOwn(fields, name) ? isSameFile(fields[name]) : !hasAllKeys)),
+        fields: [...left, ...[...hashes].map(([name, hash]) => ({ name, hash }))], files,
         admission: await admissionOf(base, { scope: newest.scope, number, stamp }, place, device),
     };
     const form = await recordManifest(parts, newest, place, device);

@@ -2,13 +2,13 @@
 
 import { byBytes, checkOrder, equal, Fault, hex, joined, listed, name, number, Reader, signatureBytes, sized, unhex } from "./bytes.js";
 import { context, digest, expand, extract, hmac, none, random, sign, signed } from "./crypto.js";
-import { headBytes, isSigned, openWrap, readHead, readWrap, wrap } from "./log.js";
+import { headBytes, isSigned, readHead } from "./log.js";
 import { cannotBeOpened, keyIDOf, kinds, open, readSealed, seal } from "./sealing.js";
+import { openWrap, readWrap, wrap } from "./wraps.js";
 
 /** @typedef {import("./crypto.js").Keys} Keys */
 /** @typedef {import("./log.js").KeyLog} KeyLog */
 /** @typedef {import("./log.js").Head} Head */
-/** @typedef {import("./log.js").AccountKey} AccountKey */
 /** @typedef {import("./sealing.js").RecordPlace} RecordPlace */
 /** @typedef {{ scope: string, version: number, secret: Uint8Array }} ScopeKey */
 
