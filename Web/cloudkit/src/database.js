@@ -81,15 +81,15 @@ export class Database {
     /** @param {any} [options] */
     newRecordsBatch(options) {
         const { atomic = false, desiredKeys, numbersAsStrings, signal, onProgress, ...rest } = optionsOf(options);
-        return new RecordsBatchBuilder((operations) => this.#promise(options, async () => {
+        return new RecordsBatchBuilder((operations) => this.#promise(options, async ({ epoch }) => {
             const given = operations.map(({ record }) => record);
             const zoneID = zoneIDIn(rest) ?? given.find((record) => record.zoneID)?.zoneID;
-            const sent = await withFilesSent(this.#transport, this.databaseScope, given, { zoneID, signal, onProgress });
+            const sent = await withFilesSent(this.#transport, this.databaseScope, given, { zoneID, signal, epoch, onProgress });
             const body = {
                 zoneID, atomic, desiredKeys, numbersAsStrings, nacre,
                 operations: operations.map((operation, index) => ({ ...operation, record: encodedRecord(sent[index]) })),
             };
-            return new RecordsResponse(await this.#ask("records/modify", body, { signal }), body);
+            return new RecordsResponse(await this.#ask("records/modify", body, { signal, epoch }), body);
         }));
     }
 
@@ -200,7 +200,7 @@ export class Database {
             const names = ["syncToken", "desiredKeys", "desiredRecordTypes", "resultsLimit", "numbersAsStrings"];
             const zones = list(options).map((zone) => ({ zoneID: zoneIDOf(zone), ...picked(zone, names) }));
             const signal = given.signal ?? list(options)[0]?.signal;
-            return new RecordZoneChangesResponse(await this.#ask("changes/zone", { zones }, { signal }), zones);
+            return new RecordZoneChangesResponse(await this.#ask("changes/zone", { zones }, { ...given, signal }), zones);
         });
     }
 
@@ -331,21 +331,27 @@ export class Database {
      * @param {object | undefined} body
      * @param {any} options
      */
-    #ask(endpoint, body, { signal }) {
-        const send = (/** @type {object | undefined} */ sent) => this.#transport.ask(this.databaseScope, endpoint, sent, { signal });
+    #ask(endpoint, body, { signal, epoch }) {
+        const send = (/** @type {object | undefined} */ sent) => this.#transport.ask(this.databaseScope, endpoint, sent, { signal, epoch });
         const { encryption } = this.#transport;
-        return encryption && body ? encryption.ask(this.databaseScope, endpoint, body, send, { signal }) : send(body);
+        return encryption && body ? encryption.ask(this.databaseScope, endpoint, body, send, { signal, epoch }) : send(body);
     }
 
     /**
-     * Arguments that are not valid reject the promise, as a refusal of the server does.
+     * Arguments that are not valid reject the promise, as a refusal of the server does. All requests of a call are for
+     * the session in which it began.
      * @template T
      * @param {any} options
-     * @param {(options: any) => Promise<T> | T} work
+     * @param {(options: any) => Promise<T> | T} work is given the session's `epoch` too
      * @returns {Promise<T>}
      */
     #promise(options, work) {
-        return this.#transport.services.promise(async () => work(optionsOf(options)));
+        const { services, session } = this.#transport;
+        return services.promise(async () => {
+            const given = optionsOf(options);
+            const { current } = session;
+            return work({ ...given, epoch: typeof current === "number" ? current : await current });
+        });
     }
 }
 

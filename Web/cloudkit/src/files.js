@@ -31,7 +31,7 @@ const pauseMax = 60_000;
  * @property {any} [asset] what the server has answered for it
  *
  * @typedef {import("./transport.js").Transport} Transport
- * @typedef {Pick<import("../cloudkit").Saving, "signal" | "onProgress"> & { zoneID?: any }} UploadOptions
+ * @typedef {Pick<import("../cloudkit").Saving, "signal" | "onProgress"> & { zoneID?: any, epoch?: number }} UploadOptions `epoch`: the session that the files are for
  */
 
 /**
@@ -138,8 +138,8 @@ class Uploads {
      * @returns {Promise<any[]>}
      */
     async #tokens(tokens) {
-        const { zoneID, signal } = this.#options;
-        const answer = await this.#transport.ask(this.#database, "assets/upload", { zoneID, tokens }, { signal });
+        const { zoneID, signal, epoch } = this.#options;
+        const answer = await this.#transport.ask(this.#database, "assets/upload", { zoneID, tokens }, { signal, epoch });
         if (answer.tokens?.length !== tokens.length) throw localError("UNEXPECTED_SERVER_RESPONSE", "the server gave no place for a file");
         return answer.tokens;
     }

@@ -46,6 +46,40 @@ const browserStore = (storage) => ({
     putToken: (id, token) => { if (token) storage.setItem(storageKey(id), token); else storage.removeItem(storageKey(id)); },
 });
 
+/** A storage that lives as long as the page or program. */
+class Memory {
+    /** @type {Map<string, string>} */
+    #values = new Map();
+
+    /** @param {string} key */
+    getItem(key) {
+        return this.#values.get(key) ?? null;
+    }
+
+    /**
+     * @param {string} key
+     * @param {string} value
+     */
+    setItem(key, value) {
+        this.#values.set(key, value);
+    }
+
+    /** @param {string} key */
+    removeItem(key) {
+        this.#values.delete(key);
+    }
+}
+
+/** @type {WeakMap<TokenStore, Memory>} what stands beside the tokens of apps' own stores */
+const besideStores = new WeakMap();
+
+/** @param {TokenStore} store */
+function besideStore(store) {
+    const beside = besideStores.get(store) ?? new Memory();
+    besideStores.set(store, beside);
+    return beside;
+}
+
 /**
  * The name of a token in the browser's storage.
  * @param {string} id
@@ -98,16 +132,21 @@ export class Session {
     #id;
     /** @type {Promise<unknown>} the changes of the store that are under way */
     #changes = Promise.resolve();
+    /** How many changes are under way. */
+    #changing = 0;
     /** @type {Waiters<any>} */
     signIns = new Waiters();
     /** @type {Waiters<undefined>} */
     signOuts = new Waiters();
-    /** Counts the sessions of this tab: their beginnings and ends. */
-    epoch = 0;
     /** @type {string | undefined} the user's record name, once the server has told it */
     user;
     /** @type {AbortController | undefined} */
     #over;
+    #epoch = 0;
+    /** @type {Memory | Storage} of the session's ID, which every tab of the session can read */
+    #beside;
+    /** @type {string | null} the ID of the session that the epoch counts */
+    #sessionID;
     /** @type {Set<() => void>} called when a user has signed in or out, here or in another tab */
     observers = new Set();
     /** Called when the session has ended. */
@@ -130,6 +169,8 @@ export class Session {
         this.#id = authTokenStore ? containerIdentifier : `${containerIdentifier}.${environment}`;
         const storage = authTokenStore ? undefined : browserStorage(apiTokenAuth?.persist ?? false);
         this.#store = authTokenStore ?? (storage ? browserStore(storage) : memoryStore());
+        this.#beside = authTokenStore ? besideStore(authTokenStore) : storage ?? new Memory();
+        this.#sessionID = this.#beside.getItem(this.#sessionKey);
         this.signIns.onResolve = () => this.#observe();
         this.signOuts.onResolve = () => this.#observe();
         if (typeof globalThis.BroadcastChannel === "function" && globalThis.navigator?.locks) this.#storage = storage;
@@ -150,6 +191,44 @@ export class Session {
     /** Whether other tabs may have the session too, and can hear of each other. */
     get isShared() {
         return this.#storage !== undefined;
+    }
+
+    get #sessionKey() {
+        return `cloudkit.session.${this.#id}`;
+    }
+
+    /** Counts the sessions that this page has seen: their beginnings and ends, here and in other tabs. */
+    get epoch() {
+        const id = this.#beside.getItem(this.#sessionKey);
+        if (id !== this.#sessionID) {
+            this.#sessionID = id;
+            this.#epoch += 1;
+        }
+        return this.#epoch;
+    }
+
+    /**
+     * The session that a call which begins now belongs to.
+     * @returns {number | Promise<number>} its epoch; a promise while a session begins or ends
+     */
+    get current() {
+        return this.#changing === 0 ? this.epoch : this.#changes.then(() => this.epoch);
+    }
+
+    /**
+     * Counts a session, before its token is kept or given up: so no tab sends one session's token for another one.
+     * @param {string | null} id
+     */
+    #count(id) {
+        this.#sessionID = id;
+        this.#epoch += 1;
+        try {
+            if (id) this.#beside.setItem(this.#sessionKey, id); else this.#beside.removeItem(this.#sessionKey);
+        } catch {
+            // A full storage leaves this page to itself.
+            this.#beside = new Memory();
+            this.#sessionID = null;
+        }
     }
 
     get #notesKey() {
@@ -234,7 +313,8 @@ export class Session {
      * @param {() => Promise<void>} work
      */
     #change(work) {
-        const change = this.#changes.then(work);
+        this.#changing += 1;
+        const change = this.#changes.then(work).finally(() => { this.#changing -= 1; });
         this.#changes = change.catch(() => {});
         return change;
     }
@@ -255,7 +335,7 @@ export class Session {
                 this.#forget();
                 this.onReplace();
             }
-            if (before !== token) this.epoch += 1;
+            if (before !== token) this.#count(uuid());
             await this.#keep(token);
         });
         return before;
@@ -281,7 +361,7 @@ export class Session {
         return this.#change(async () => {
             const token = await this.#kept();
             if (token === null || (sent !== undefined && token !== sent)) return;
-            this.epoch += 1;
+            this.#count(null);
             await this.#store.putToken(this.#id, null);
             this.#forget();
             this.signOuts.resolve(undefined);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
 
+import { refusal } from "./support/cloud.mjs";
 import { EventServer, settled, telling, until } from "./support/eventserver.mjs";
 import { makeLocks } from "./support/locks.mjs";
 import { openPage } from "./support/page.mjs";
@@ -121,6 +122,34 @@ test("a user who signs in in place of another one is told nothing of the other's
     await settled();
     assert.deepEqual([first.told.all, second.told.all], [["b"], ["b"]]);
     unregister(first, second);
+});
+
+test("a call that has begun is not finished for another user who signs in meanwhile, here or in another tab", { timeout: 10_000 }, async () => {
+    for (const isElsewhere of [true, false]) {
+        const asked = [];
+        let other;
+        const answers = {
+            upload: async () => {
+                await other.signIn("ben");
+                return { tokens: [{ url: "https://cloud.example/file" }] };
+            },
+            file: async () => ({ singleFile: { fileChecksum: "sum" } }),
+            caller: async () => ({ userRecordName: "_b" }),
+        };
+        const fetch = async (url) => {
+            const last = new URL(url).pathname.split("/").at(-1);
+            asked.push(last);
+            return Response.json(await answers[last]?.() ?? { records: [] });
+        };
+        const container = server.container({ persist: true, services: { fetch } });
+        await container.signIn("ada");
+        other = isElsewhere ? server.container({ persist: true, services: { fetch } }) : container;
+        asked.length = 0;
+        const saving = container.privateCloudDatabase.saveRecords({ recordType: "Note", fields: { picture: { value: new Blob(["picture"]) } } });
+        assert.equal((await refusal(saving)).ckErrorCode, "AUTHENTICATION_REQUIRED");
+        assert.deepEqual(asked.filter((path) => path === "modify"), []);
+        await container.signOut();
+    }
 });
 
 test("a tab takes the connection from one that the browser has put to sleep", { timeout: 10_000 }, async () => {

@@ -205,7 +205,7 @@ export class Requests {
     async #modifyAtOnce(run, items, isAtomic) {
         const { zoneID } = items[0].recordID;
         const saved = items.flatMap(({ record }) => (record ? [{ ...record, zoneID }] : []));
-        const sent = await withFilesSent(this.#transport, this.#scope, saved, { zoneID, signal: run.signal });
+        const sent = await withFilesSent(this.#transport, this.#scope, saved, { zoneID, signal: run.signal, epoch: run.epoch });
         const operations = items.map(({ recordID, record }) => {
             if (!record) return { operationType: "forceDelete", record: { recordName: recordID.recordName } };
             return { operationType: record.recordChangeTag ? "update" : "create", record: encodedRecord(sent.shift()) };
