@@ -174,6 +174,21 @@ test("a delegate that fails to take changes gets them again, and one that fails 
     assert.deepEqual(b.app.words, { one: ["bread"] });
 });
 
+test("a deletion that is added while the delegate fails to take the save stays a deletion (9, 11)", async () => {
+    const { a } = await pair(cloud);
+    a.write("one", "bread");
+    a.app.hook = ({ type }) => {
+        if (type !== "sentRecordZoneChanges") return;
+        a.delete("one");
+        throw new Error("the disk is full");
+    };
+    assert.match(await a.send(), /the disk is full/);
+    assert.deepEqual(a.engine.state.pendingRecordZoneChanges.map(({ type }) => type), ["deleteRecord"]);
+    a.app.hook = () => {};
+    assert.equal(await a.send(), "ok");
+    assert.deepEqual(await a.served(), {});
+});
+
 test("a state is a text, equal states are equal texts, and one that is foreign, damaged or newer is refused with the reason (10)", async () => {
     const { a } = await pair(cloud);
     a.write("one", "bread");

@@ -98,7 +98,8 @@ async function tell(core, event, { list, done, last, errors, later }, failures) 
     try {
         await core.post(event);
     } catch (error) {
-        for (const change of removed) list.add(change);
+        // A change of the same item that came meanwhile is the newer one.
+        for (const change of removed) if (!list.has(change)) list.add(change);
         throw error;
     }
     if (errors.size > 0) {

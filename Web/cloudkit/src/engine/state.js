@@ -87,6 +87,14 @@ class PendingList {
 
     /**
      * @param {any} change
+     * @returns {boolean} whether there is a change of the same item
+     */
+    has(change) {
+        return this.#entries.has(this.#keyOf(change));
+    }
+
+    /**
+     * @param {any} change
      * @param {number} [last] the serial of the last addition that is removed
      * @returns {boolean} whether the list has changed
      */
