@@ -215,6 +215,25 @@ export class Session {
         return this.#changing === 0 ? this.epoch : this.#changes.then(() => this.epoch);
     }
 
+    get #leftKey() {
+        return `cloudkit.left.${this.#id}`;
+    }
+
+    /** Whether the user has signed out, here or in another tab. A session that ended otherwise is still the user's to go on with. */
+    get isLeft() {
+        return this.#beside.getItem(this.#leftKey) !== null;
+    }
+
+    /** @param {boolean} isLeft */
+    #leave(isLeft) {
+        try {
+            if (isLeft) this.#beside.setItem(this.#leftKey, "1"); else this.#beside.removeItem(this.#leftKey);
+        } catch {
+            this.#beside = new Memory();
+            this.#beside.setItem(this.#leftKey, "1");
+        }
+    }
+
     /**
      * Counts a session, before its token is kept or given up: so no tab sends one session's token for another one.
      * @param {string | null} id
@@ -336,6 +355,7 @@ export class Session {
                 this.onReplace();
             }
             if (before !== token) this.#count(uuid());
+            this.#leave(false);
             await this.#keep(token);
         });
         return before;
@@ -355,11 +375,13 @@ export class Session {
 
     /**
      * Gives the token up.
-     * @param {string} [sent] the token that was refused; another one stays
+     * @param {string} [sent] the token that was refused; another one stays. Without it the user signs out.
      */
     end(sent) {
         return this.#change(async () => {
             const token = await this.#kept();
+            if (sent === undefined) this.#leave(true);
+            if (token === null && sent === undefined) this.#observe();
             if (token === null || (sent !== undefined && token !== sent)) return;
             this.#count(null);
             await this.#store.putToken(this.#id, null);

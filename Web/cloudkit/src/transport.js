@@ -163,7 +163,7 @@ export class Transport {
      */
     async signOut({ signal } = {}) {
         const token = await this.session.token();
-        if (!token) return;
+        if (!token) return this.session.end();
         try {
             await this.session.end();
         } finally {

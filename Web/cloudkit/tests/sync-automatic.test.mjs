@@ -99,8 +99,8 @@ test("an account that cannot be used for now is no sign-out, and everything goes
     }
 });
 
-test("a session that the server has ended is a sign-out, told in the turn that met it (35, 36)", async () => {
-    const { a } = await pair(cloud);
+test("a session that the server has ended, or whose token is gone, is no sign-out: what is pending goes with the next sign-in (35, 36)", async () => {
+    const { a, email } = await pair(cloud);
     let search;
     a.network.draw = (path, options, url) => { search = new URL(url).search; };
     a.write("one", "bread");
@@ -110,8 +110,28 @@ test("a session that the server has ended is a sign-out, told in the turn that m
     a.app.log = [];
     assert.ok((await fetch(`${cloud.url}/account/1/sign-out${search}`, { method: "POST" })).ok);
     assert.equal(await a.send(), "notAuthenticated");
-    assert.deepEqual(a.app.events, ["willSend", "sent !two notAuthenticated", "didSend", "signOut"]);
-    assert.deepEqual(a.engine.state.pendingRecordZoneChanges, []);
+    assert.deepEqual(a.app.events, ["willSend", "sent !two notAuthenticated", "didSend"]);
+    assert.deepEqual(a.engine.state.pendingRecordZoneChanges.map(({ recordID }) => recordID.recordName), ["two"]);
+    // A tab without `persist` was closed: the next visit has no token.
+    const next = Object.assign(new Device(), { container: cloud.container() });
+    next.start(a.app);
+    assert.equal(await next.send(), "notAuthenticated");
+    await next.container.signIn(await cloud.webAuthToken(email));
+    a.app.log = [];
+    assert.equal(await next.send(), "ok");
+    assert.deepEqual([a.app.events, await next.served()], [["willSend", "sent +two", "didSend"], { one: ["bread"], two: ["wine"] }]);
+});
+
+test("a user who signs out after the session's end has signed out (35)", async () => {
+    const { a } = await pair(cloud);
+    a.write("one", "bread");
+    await a.send();
+    a.network.failNext("users/caller", faults.whole({ word: "AUTHENTICATION_REQUIRED", code: "notAuthenticated", status: 421 }));
+    a.restart();
+    assert.equal(await a.send(), "notAuthenticated");
+    await a.container.signOut();
+    assert.equal(await a.send(), "notAuthenticated");
+    assert.deepEqual(a.app.events, ["signOut"]);
 });
 
 test("a delegate that fails to take a sign-out is told again, and no state goes before it (35)", async () => {

@@ -51,8 +51,9 @@ export class Account {
             await this.#signedIn(await this.#core.requests.caller(run));
         } catch (error) {
             this.mustCheck = true;
-            // An account that cannot be used for now keeps its token, and what is known of it.
-            if (codeOf(error) === code.notAuthenticated && !await this.#session.token()) await this.#signedOut();
+            // A user who has not signed out comes back: what is pending stays, whatever became of the session.
+            const isOver = codeOf(error) === code.notAuthenticated && !await this.#session.token();
+            if (isOver && this.#session.isLeft) await this.#signedOut();
             throw error;
         }
     }
