@@ -543,9 +543,12 @@ export interface SyncEngineDelegate {
 /** A place for the states of engines, by their names, which all tabs of an origin share. */
 export interface SyncStore {
     /** The state that was kept last, and the edits that came since, in their order. Numbers begin with 1 and only grow. */
-    load(name: string): Promise<{ state?: string; edits: { number: number; text: string }[] }>;
-    /** Keeps a state and forgets the edits up to a number, both or neither. */
-    keep(name: string, state: string, last: number): Promise<void>;
+    load(name: string): Promise<{ state?: string; edits: { number: number; text: string }[]; generation?: string }>;
+    /**
+     * Keeps a state and forgets the edits up to a number, both or neither. Edits of another generation stay: a store that
+     * can be deleted while a page runs makes one anew each time, and counts from 1 in it.
+     */
+    keep(name: string, state: string, last: number, generation?: string): Promise<void>;
     /** Adds an edit. */
     add(name: string, text: string): Promise<void>;
 }

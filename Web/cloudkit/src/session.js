@@ -130,6 +130,7 @@ class Waiters {
 export class Session {
     #store;
     #id;
+    #isOfOrigin;
     /** @type {Promise<unknown>} the changes of the store that are under way */
     #changes = Promise.resolve();
     /** How many changes are under way. */
@@ -168,6 +169,7 @@ export class Session {
         // An app's own store knows containers alone; a browser's storage may hold tokens for both environments of one.
         this.#id = authTokenStore ? containerIdentifier : `${containerIdentifier}.${environment}`;
         const storage = authTokenStore ? undefined : browserStorage(apiTokenAuth?.persist ?? false);
+        this.#isOfOrigin = authTokenStore !== undefined || (storage !== undefined && apiTokenAuth?.persist === true);
         this.#store = authTokenStore ?? (storage ? browserStore(storage) : memoryStore());
         this.#beside = authTokenStore ? besideStore(authTokenStore) : storage ?? new Memory();
         this.#sessionID = this.#beside.getItem(this.#sessionKey);
@@ -186,6 +188,11 @@ export class Session {
     abort() {
         this.#over?.abort(localError("AUTHENTICATION_REQUIRED", "the session has ended, or another user's has begun"));
         this.#over = undefined;
+    }
+
+    /** Whether all tabs of the origin have this session. Of an app's own store the app says so by using it. */
+    get isOfOrigin() {
+        return this.#isOfOrigin;
     }
 
     /** Whether other tabs may have the session too, and can hear of each other. */

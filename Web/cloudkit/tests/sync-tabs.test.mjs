@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
+import { Scope } from "../src/engine/batch.js";
 import { refusal, startCloud } from "./support/cloud.mjs";
+import { settled } from "./support/eventserver.mjs";
+import { makeLocks } from "./support/locks.mjs";
 import { nameOf, NoteApp } from "./support/notes.mjs";
-import { Device } from "./support/sync.mjs";
-import { Locks, MemoryStore } from "./support/tabs.mjs";
+import { Clock, Device } from "./support/sync.mjs";
+import { MemoryStore, sharedToken } from "./support/tabs.mjs";
 
 let cloud;
 let users = 0;
@@ -18,12 +21,12 @@ async function browser() {
     users += 1;
     const email = `ada-${users}@example.com`;
     await cloud.makeUser(email);
-    return { email, notes: new Map(), store: new MemoryStore(), locks: new Locks() };
+    return { email, notes: new Map(), store: new MemoryStore(), locks: makeLocks(), authTokenStore: sharedToken() };
 }
 
 /** A tab. Its app has the browser's notes, and leaves the state to the store. */
-async function tab({ email, notes, store, locks }) {
-    const device = await Device.signedIn(cloud, email);
+async function tab({ email, notes, store, locks, authTokenStore }) {
+    const device = await Device.signedIn(cloud, email, { authTokenStore, clock: new Clock() });
     await device.engine.stop();
     const app = new NoteApp();
     app.notes = notes;
@@ -155,4 +158,116 @@ test("a state that is not kept is not told, and the next one has what it had", a
     await next.told();
     assert.deepEqual(next.engine.state.pendingRecordZoneChanges, []);
     await next.engine.stop();
+});
+
+test("a store that fails to read loses nothing: the state stays as it is, and the engine goes on when it can be read", async () => {
+    const shared = await browser();
+    const first = await tab(shared);
+    await first.fetch();
+    first.write("one", "bread");
+    await first.told();
+    await first.engine.stop();
+    const { load, kept } = shared.store;
+    shared.store.load = () => Promise.reject(new Error("no disk"));
+    const second = await tab(shared);
+    const pausing = second.clock.sleeper(1);
+    second.write("two", "wine");
+    assert.equal(await second.send(), "UNKNOWN_ERROR");
+    await pausing;
+    assert.equal(shared.store.kept, kept);
+    shared.store.load = load;
+    second.clock.advance(1);
+    await settled();
+    await second.told();
+    assert.equal(await second.send(), "ok");
+    assert.deepEqual(await second.served(), { one: ["bread"], two: ["wine"] });
+    await second.engine.stop();
+});
+
+test("a change that the store refused is kept with the next one, or at the tab's turn", async () => {
+    const shared = await browser();
+    const [first, second] = [await tab(shared), await tab(shared)];
+    await first.fetch();
+    const { add } = shared.store;
+    const full = () => Promise.reject(new Error("the disk is full"));
+    shared.store.add = full;
+    second.write("one", "bread");
+    await settled();
+    shared.store.add = add;
+    second.write("two", "wine");
+    assert.equal(await second.send(), "ok");
+    assert.deepEqual(await first.served(), { one: ["bread"], two: ["wine"] });
+    shared.store.add = full;
+    second.write("three", "olives");
+    await settled();
+    await first.engine.stop();
+    assert.equal(await second.send(), "ok");
+    assert.deepEqual(await second.served(), { one: ["bread"], three: ["olives"], two: ["wine"] });
+    await second.engine.stop();
+});
+
+test("a tab takes the turn from one that does not answer for three seconds, which keeps and sends nothing more", async () => {
+    const shared = await browser();
+    const first = await tab(shared);
+    first.write("one", "bread");
+    await first.told();
+    const name = `cloudkit-sync.${first.container.containerIdentifier}.development.private`;
+    // Another tab takes the turn, and then hears nothing.
+    shared.locks.request(name, { steal: true }, () => new Promise(() => {})).catch(() => {});
+    await settled();
+    const { kept } = shared.store;
+    first.write("three", "olives");
+    await settled();
+    assert.equal(shared.store.kept, kept);
+    const second = await tab(shared);
+    second.write("two", "wine");
+    const asking = second.clock.sleeper(3);
+    const sending = second.send();
+    await asking;
+    await settled();
+    second.clock.advance(3);
+    assert.equal(await sending, "ok");
+    assert.deepEqual(await second.served(), { one: ["bread"], three: ["olives"], two: ["wine"] });
+    assert.deepEqual(first.network.paths.filter((path) => path === "records/modify"), []);
+    await Promise.all([first.engine.stop(), second.engine.stop()]);
+});
+
+test("after the page has deleted the store, what other tabs add is taken as before", async () => {
+    const shared = await browser();
+    const [first, second] = [await tab(shared), await tab(shared)];
+    await first.fetch();
+    for (const name of ["one", "two"]) second.write(name, "bread");
+    assert.equal(await second.send(), "ok");
+    shared.store.delete();
+    second.write("three", "wine");
+    assert.equal(await second.send(), "ok");
+    assert.deepEqual(await first.served(), { one: ["bread"], three: ["wine"], two: ["bread"] });
+    await Promise.all([first, second].map(({ engine }) => engine.stop()));
+});
+
+test("a tab with a session of its own hands nothing to another one's engine, and goes on at its turn", async () => {
+    const shared = await browser();
+    const first = await tab({ ...shared, authTokenStore: undefined });
+    await first.fetch();
+    const second = await tab({ ...shared, authTokenStore: undefined });
+    second.write("one", "bread");
+    assert.equal((await refusal(second.engine.sendChanges())).ckErrorCode, "CONFIGURATION_ERROR");
+    assert.equal(await first.send(), "ok");
+    assert.deepEqual(first.network.paths.filter((path) => path === "records/modify"), []);
+    await first.engine.stop();
+    await second.told();
+    assert.equal(await second.send(), "ok");
+    assert.deepEqual(await second.served(), { one: ["bread"] });
+    await second.engine.stop();
+});
+
+test("the scope of a call that another tab makes is the call's", async () => {
+    const shared = await browser();
+    const [first, second] = [await tab(shared), await tab(shared)];
+    await first.told();
+    for (const name of ["one", "two"]) second.write(name, "bread");
+    const scope = new Scope("PRIVATE", { recordIDs: [second.app.recordID("two")] });
+    assert.equal(await second.send({ scope }), "ok");
+    assert.ok(first.app.events.includes("sent +two"), `${first.app.events}`);
+    await Promise.all([first, second].map(({ engine }) => engine.stop()));
 });

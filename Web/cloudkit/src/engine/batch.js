@@ -93,6 +93,8 @@ export class Batch {
 /** A part of a database: everything, some zones, everything but some zones, or for a send some records. */
 export class Scope {
     #database;
+    /** @type {{ zoneIDs?: any[], allExcluding?: any[], recordIDs?: any[] }} */
+    #plain;
     /** @type {Set<string> | undefined} */
     #zones;
     /** @type {Set<string> | undefined} */
@@ -106,11 +108,20 @@ export class Scope {
      */
     constructor(database, given = {}) {
         if (typeof given !== "object" || given === null) throw invalid("a scope is an object");
-        const zones = (/** @type {any} */ values) => values && new Set(list(values).map((value) => zoneKey(zoneIDIn(database, value))));
+        const zones = (/** @type {any} */ values) => values && list(values).map((value) => zoneIDIn(database, value));
+        const { zoneIDs, allExcluding, recordIDs } = this.#plain = {
+            zoneIDs: zones(given.zoneIDs), allExcluding: zones(given.allExcluding),
+            recordIDs: given.recordIDs && list(given.recordIDs).map((value) => recordIDIn(database, value)),
+        };
         this.#database = database;
-        this.#zones = zones(given.zoneIDs);
-        this.#excluded = zones(given.allExcluding);
-        this.#records = given.recordIDs && new Set(list(given.recordIDs).map((value) => recordKey(recordIDIn(database, value))));
+        this.#zones = zoneIDs && new Set(zoneIDs.map(zoneKey));
+        this.#excluded = allExcluding && new Set(allExcluding.map(zoneKey));
+        this.#records = recordIDs && new Set(recordIDs.map(recordKey));
+    }
+
+    /** What the scope was made from, as one that can be handed to another tab. */
+    get plain() {
+        return this.#plain;
     }
 
     /** @param {any} change a pending change of a record, a record, its ID, or a zone's ID */

@@ -4,6 +4,7 @@ import { transportOf } from "../database.js";
 import { CKError, invalid, localError } from "../error.js";
 import { Account } from "./account.js";
 import { Scope } from "./batch.js";
+import { Edits } from "./edits.js";
 import { cancelled, code, codeOf, each, endsRun } from "./failures.js";
 import { fetchChanges } from "./fetching.js";
 import { Requests } from "./requests.js";
@@ -13,6 +14,9 @@ import { sendChanges } from "./sending.js";
 import { State, SyncState, zoneIDIn } from "./state.js";
 import { Tabs } from "./tabs.js";
 import { waitForChanges } from "./waiting.js";
+
+/** The longest pause before a state that could not be read is read again, in seconds. */
+const longestPause = 60;
 
 /** @typedef {import("./schedule.js").Due} Due */
 /** @typedef {{ method: "fetchChanges" | "sendChanges", options: any }} Call */
@@ -25,17 +29,15 @@ export class Core {
     #delegate;
     #transport;
     #home;
-    #store;
+    #edits;
     #tabs;
     #isAutomatic;
     /** @type {Promise<unknown>} the work that is asked for so far */
     #tail = Promise.resolve();
-    /** @type {Promise<unknown>} edits that are being written for the tab that runs */
-    #writes = Promise.resolve();
-    /** The number of the last edit of other tabs that the state has. */
-    #lastEdit = 0;
+    /** Failures in a row to read the state. */
+    #failures = 0;
     #isRunning = false;
-    /** @type {any} why the engine cannot work with its configuration */
+    /** @type {any} why the engine cannot work: with its configuration, or since its state could not be read */
     #fault;
     /** @type {Set<Run>} */
     #runs = new Set();
@@ -61,7 +63,6 @@ export class Core {
         this.#delegate = delegate;
         this.#transport = transportOf(database);
         this.#isAutomatic = Boolean(automaticallySync);
-        this.#store = store;
         this.scope = database.databaseScope;
         this.subscriptionID = subscriptionID ?? `CKSyncEngine-${this.scope.toLowerCase()}`;
         this.requests = new Requests(this.#transport, this.scope);
@@ -74,9 +75,15 @@ export class Core {
             this.#fault = invalid("a sync engine is for private and shared databases, and not for the public one: give it privateCloudDatabase");
         }
         if (stateSerialization !== undefined && stateSerialization !== null) this.#read(stateSerialization);
+        this.#edits = store && new Edits(store, this.#name);
         const manager = store && (locks ?? /** @type {any} */ (globalThis).navigator?.locks);
-        this.#tabs = manager && new Tabs(this.#name, manager);
-        if (store) this.#queue(() => this.#begin()); else this.#isRunning = true;
+        this.#tabs = manager && new Tabs(this.#name, this.#transport, manager);
+        if (this.#tabs) {
+            this.#tabs.onEdits = () => this.#queue(() => this.#takeEdits());
+            this.#tabs.onLoss = () => this.#lost();
+            this.#tabs.perform = (/** @type {Call} */ call) => this.perform(call);
+        }
+        if (store && !this.#fault) this.#queue(() => this.#begin()); else this.#isRunning = true;
         this.#watch();
         if (this.#isAutomatic) this.#queue(() => { this.#want({ fetch: true, send: this.state.hasSomethingToSend }); });
     }
@@ -94,32 +101,54 @@ export class Core {
 
     // Beginning and end
 
-    /** Waits for this tab's turn, and reads the state. */
+    /** Waits for this tab's turn, and reads the state. If that fails, it is tried again after a pause. */
     async #begin() {
+        let wantsSend = false;
         try {
-            if (this.#tabs) {
-                this.#tabs.onEdits = () => this.#queue(() => this.#takeEdits());
-                this.#tabs.perform = (/** @type {Call} */ call) => this.perform(call);
-                await this.#tabs.begin();
-            }
-            await this.#writes;
-            const { state, edits } = await this.#store.load(this.#name);
+            await this.#tabs?.begin();
+            const loaded = await this.#edits.load();
+            if (this.#isStopped) return;
+            this.#edits.restart();
             this.state = new SyncState();
-            if (state !== undefined) this.#read(state);
-            this.#take(edits);
+            this.#fault = undefined;
+            if (loaded.state !== undefined) this.#read(loaded.state);
+            if (this.#fault) throw this.#fault;
+            wantsSend = this.#edits.take(this.state, loaded);
         } catch (error) {
-            const unread = () => localError("UNKNOWN_ERROR", "the state of the sync engine could not be read", { cause: error });
-            this.#fault ??= error instanceof CKError ? error : unread();
-            this.log(String(this.#fault));
+            if (!this.#isStopped) this.#refuse(error);
+            return;
         }
-        if (this.#isStopped) return;
+        this.#failures = 0;
         this.#isRunning = true;
         this.#tabs?.run();
-        // What the app asked for while the state was read.
-        this.#queue(async () => {
-            await this.#writes;
-            await this.#takeEdits();
-        });
+        if (wantsSend) this.#edited(true);
+        // What other tabs have added while the state was read.
+        this.#queue(() => this.#takeEdits());
+    }
+
+    /**
+     * Leaves the turn to another tab: with a state that was not read nothing is kept. One that cannot be used stays so
+     * for this page; a store that failed is asked again.
+     * @param {unknown} error
+     */
+    #refuse(error) {
+        const isFinal = error instanceof CKError;
+        this.#fault = isFinal ? error : localError("UNKNOWN_ERROR", "the state of the sync engine could not be read", { cause: error });
+        this.log(String(this.#fault));
+        this.#tabs?.leave(this.#fault);
+        if (isFinal) return;
+        const seconds = Math.min(2 ** this.#failures, longestPause);
+        this.#failures += 1;
+        this.#transport.services.pause(seconds * 1000, this.#stopped.signal).then(() => { if (!this.#isStopped) this.#queue(() => this.#begin()); });
+    }
+
+    /** Ends the work of an engine whose turn another tab has taken, and waits for the next turn. */
+    #lost() {
+        if (!this.#isRunning || this.#isStopped) return;
+        this.#isRunning = false;
+        this.cancel();
+        this.#waiter?.abort();
+        this.#queue(() => this.#begin());
     }
 
     #watch() {
@@ -238,9 +267,9 @@ export class Core {
     async postState() {
         const { revision } = this.state;
         // A state without the user's data is not kept before the app has dropped that.
-        if (revision === this.#toldRevision || this.#account.isUntold) return;
+        if (revision === this.#toldRevision || this.#account.isUntold || this.#fault || !this.#isRunning) return;
         const stateSerialization = this.state.serialized(this.#home);
-        await this.#store?.keep(this.#name, stateSerialization, this.#lastEdit);
+        await this.#edits?.keep(stateSerialization);
         await this.post({ type: "stateUpdate", stateSerialization });
         this.#toldRevision = revision;
     }
@@ -262,10 +291,14 @@ export class Core {
             throw invalid("fetchChanges and sendChanges cannot be called by the delegate of the engine: they would wait for themselves");
         }
         if (this.#isStopped) throw cancelled();
-        const context = { reason: "manual", options: this.#options(given) };
+        const options = this.#options(given);
+        const context = { reason: "manual", options };
         // The other tab hears of this one's edits before it hears of the call.
-        if (this.#tabs && !this.#isRunning) await this.#writes;
-        if (this.#tabs && !this.#isRunning) return this.#tabs.ask({ method, options: given }, signal);
+        if (this.#tabs && !this.#isRunning) await this.#edits.written;
+        if (this.#tabs && !this.#isRunning) {
+            if (this.#fault) throw this.#fault;
+            return this.#tabs.ask({ method, options: { ...options, scope: options.scope.plain } }, signal);
+        }
         const run = new Run();
         const end = () => run.cancel();
         this.#runs.add(run);
@@ -345,31 +378,21 @@ export class Core {
     /** @param {Parameters<SyncState["apply"]>[0]} edit */
     #edit(edit) {
         this.state.apply(edit);
-        if (this.#isRunning) return this.#edited(!edit.isRemoval && edit.untracked !== false);
-        const text = JSON.stringify(edit);
-        this.#writes = this.#writes.then(() => this.#store.add(this.#name, text)).then(() => this.#tabs?.tellOfEdits())
-            .catch((error) => this.#transport.services.log("error", `SyncEngine: a change was not kept: ${error}`));
-    }
-
-    /** Takes the edits of other tabs, and of this one before it ran. */
-    async #takeEdits() {
-        const { edits } = await this.#store.load(this.#name);
-        if (this.#take(edits)) this.#edited(true);
-    }
-
-    /**
-     * @param {{ number: number, text: string }[]} edits
-     * @returns {boolean} whether there were any
-     */
-    #take(edits) {
-        const left = edits.filter(({ number }) => number > this.#lastEdit);
-        for (const { number, text } of left) {
-            this.state.apply(JSON.parse(text));
-            this.#lastEdit = number;
+        if (this.#isRunning) {
+            this.#edits?.note(edit);
+            return this.#edited(!edit.isRemoval && edit.untracked !== false);
         }
-        // The state is kept, and with it that the edits are done, also where they change nothing.
-        if (left.length > 0) this.state.revision += 1;
-        return left.length > 0;
+        // Another user's engine would send the edit of a session that other tabs do not have.
+        if (this.#tabs && !this.#transport.session.isOfOrigin) return this.#edits.hold(edit);
+        const fail = (/** @type {unknown} */ error) => this.#transport.services.log("error", `SyncEngine: a change is not kept yet: ${error}`);
+        this.#edits.add(edit, () => this.#tabs?.tellOfEdits(), fail);
+    }
+
+    /** Takes the edits of other tabs. */
+    async #takeEdits() {
+        if (!this.#isRunning || this.#fault) return;
+        const loaded = await this.#edits.load();
+        if (this.#isRunning && this.#edits.take(this.state, loaded)) this.#edited(true);
     }
 
     /** @param {boolean} wantsSend */
@@ -395,6 +418,7 @@ export class Core {
     /** @param {Run} run */
     async #settle(run) {
         if (this.#fault) throw this.#fault;
+        if (!this.#isRunning) throw cancelled();
         await this.#account.settle(run);
     }
 

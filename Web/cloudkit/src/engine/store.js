@@ -1,5 +1,7 @@
 /** The state of sync engines in IndexedDB: it survives reloads, and all tabs of an origin have it. */
 
+import { uuid } from "../values.js";
+
 /** @typedef {import("../../cloudkit").SyncStore} SyncStore */
 
 /**
@@ -23,7 +25,8 @@ export function indexedDBStore(prefix) {
     const opened = (/** @type {string} */ name) => {
         const opening = indexedDB.open(`${prefix}.${name}`, 1);
         opening.onupgradeneeded = () => {
-            opening.result.createObjectStore("state");
+            // A database that the page has deleted counts its edits anew, which its generation tells.
+            opening.result.createObjectStore("state").put(uuid(), 1);
             opening.result.createObjectStore("edits", { autoIncrement: true });
         };
         return done(opening).then((database) => {
@@ -55,14 +58,18 @@ export function indexedDBStore(prefix) {
     };
     return {
         async load(name) {
-            const [state, numbers, texts] = await transaction(name, "readonly", (states, edits) => (
-                [states.get(0), edits.getAllKeys(), edits.getAll()]));
-            return { state: state.result, edits: numbers.result.map((number, index) => ({ number: Number(number), text: texts.result[index] })) };
+            const [state, generation, numbers, texts] = await transaction(name, "readonly", (states, edits) => (
+                [states.get(0), states.get(1), edits.getAllKeys(), edits.getAll()]));
+            const known = numbers.result.map((number, index) => ({ number: Number(number), text: texts.result[index] }));
+            return { state: state.result, generation: generation.result ?? "", edits: known };
         },
-        async keep(name, state, last) {
+        async keep(name, state, last, generation) {
             await transaction(name, "readwrite", (states, edits) => {
-                states.put(state, 0);
-                edits.delete(IDBKeyRange.upperBound(last));
+                const known = states.get(1);
+                known.onsuccess = () => {
+                    states.put(state, 0);
+                    if ((known.result ?? "") === generation) edits.delete(IDBKeyRange.upperBound(last));
+                };
             });
         },
         async add(name, text) {

@@ -126,12 +126,12 @@ export class Device {
     network = new Network();
 
     /** A device of a user, with a sign-in of its own or a token. */
-    static async signedIn(cloud, email, { token, app = new NoteApp(), automatically = false, clock = new Clock({ jumps: true }) } = {}) {
+    static async signedIn(cloud, email, { token, app = new NoteApp(), automatically = false, clock = new Clock({ jumps: true }), authTokenStore } = {}) {
         const device = Object.assign(new Device(), { clock, email });
         device.container = cloud.container({ services: {
-            fetch: device.network.fetch, now: () => clock.now * 1000, pause: clock.pause, random: () => 1,
+            fetch: device.network.fetch, now: () => clock.now * 1000, pause: clock.pause, random: () => 1, authTokenStore,
         } });
-        await device.container.signIn(token ?? await cloud.webAuthToken(email));
+        if (!authTokenStore?.getToken()) await device.container.signIn(token ?? await cloud.webAuthToken(email));
         device.network.paths.length = 0;
         device.start(app, automatically);
         return device;

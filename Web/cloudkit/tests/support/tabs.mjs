@@ -1,55 +1,25 @@
-/** The parts of a browser that tabs of one origin share: locks, and a store of states in memory. */
-
-/** A double of `navigator.locks`: exclusive locks, in the order of asking. */
-export class Locks {
-    #held = new Set();
-    #waiting = [];
-
-    request(name, { signal }, work) {
-        return new Promise((resolve, reject) => {
-            const waiter = { name, begin: () => {
-                this.#held.add(name);
-                Promise.resolve(work()).then(resolve, reject).finally(() => {
-                    this.#held.delete(name);
-                    this.#next(name);
-                });
-            } };
-            this.#waiting.push(waiter);
-            signal?.addEventListener("abort", () => {
-                if (!this.#waiting.includes(waiter)) return;
-                this.#waiting = this.#waiting.filter((one) => one !== waiter);
-                reject(signal.reason);
-            });
-            this.#next(name);
-        });
-    }
-
-    #next(name) {
-        const waiter = this.#waiting.find((one) => one.name === name);
-        if (!waiter || this.#held.has(name)) return;
-        this.#waiting = this.#waiting.filter((one) => one !== waiter);
-        waiter.begin();
-    }
-}
+/** What tabs of one origin share beside its locks: a store of states, and the token of the session. */
 
 /** A double of a store in IndexedDB. */
 export class MemoryStore {
     #states = new Map();
     #edits = [];
     #count = 0;
+    #generation = 0;
     /** The number of states that were kept. */
     kept = 0;
 
     async load(name) {
         await null;
-        return { state: this.#states.get(name), edits: this.#edits.filter((edit) => edit.name === name).map(({ number, text }) => ({ number, text })) };
+        const generation = `${this.#generation}`;
+        return { generation, state: this.#states.get(name), edits: this.#edits.filter((edit) => edit.name === name).map(({ number, text }) => ({ number, text })) };
     }
 
-    async keep(name, state, last) {
+    async keep(name, state, last, generation) {
         await null;
         this.kept += 1;
         this.#states.set(name, state);
-        this.#edits = this.#edits.filter((edit) => edit.name !== name || edit.number > last);
+        if (generation === `${this.#generation}`) this.#edits = this.#edits.filter((edit) => edit.name !== name || edit.number > last);
     }
 
     async add(name, text) {
@@ -57,4 +27,18 @@ export class MemoryStore {
         this.#count += 1;
         this.#edits.push({ name, number: this.#count, text });
     }
+
+    /** Is deleted by the page. */
+    delete() {
+        this.#states.clear();
+        this.#edits = [];
+        this.#count = 0;
+        this.#generation += 1;
+    }
+}
+
+/** An app's own store of tokens, which its tabs share. */
+export function sharedToken() {
+    let kept = null;
+    return { getToken: () => kept, putToken(id, token) { kept = token; } };
 }
