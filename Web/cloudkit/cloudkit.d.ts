@@ -599,6 +599,8 @@ export class SyncEngine {
     ): Promise<RecordZoneChangeBatch | null>;
     /** A store of states in IndexedDB. */
     static indexedDBStore(name?: string): SyncStore;
+}
+
 // Keys of encrypted values
 
 export interface KeysStatus {

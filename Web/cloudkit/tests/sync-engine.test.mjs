@@ -422,3 +422,25 @@ test("errors of items have the server's own code, and a partial failure has them
     assert.ok(error instanceof CloudKit.CKError && error.ckErrorCode === CloudKit.CKError.PARTIAL_FAILURE);
     assert.deepEqual(error.errors.map((one) => [one.ckErrorCode, one.nativeCode]), [["ZONE_NOT_FOUND", 26]]);
 });
+
+test("a record with encrypted fields is refused before it is sent, and the others of its batch are sent", async () => {
+    const { a } = await pair(cloud);
+    a.write("one", "bread");
+    a.write("two", "milk");
+    const { nextRecordZoneChangeBatch } = a.app;
+    a.app.nextRecordZoneChangeBatch = async (...given) => {
+        const batch = await nextRecordZoneChangeBatch.apply(a.app, given);
+        for (const record of batch?.recordsToSave ?? []) {
+            if (record.recordName === "one") record.fields = { ...record.fields, secret: { value: "plain", isEncrypted: true } };
+        }
+        return batch;
+    };
+    const [saved, refused] = [[], []];
+    a.app.hook = async ({ type, savedRecords, failedRecordSaves }) => {
+        if (type !== "sentRecordZoneChanges") return;
+        saved.push(...savedRecords.map(({ recordName }) => recordName));
+        refused.push(...failedRecordSaves.map(({ record, error }) => [record.recordName, error.ckErrorCode]));
+    };
+    await a.send();
+    assert.deepEqual([saved, refused], [["two"], [["one", "ENCRYPTION_REFUSED"]]]);
+});

@@ -1,6 +1,6 @@
 /** Requests of a sync engine: pages of the feeds, and batches of changes. */
 
-import { CKError, plainRecord, serverError } from "../error.js";
+import { CKError, localError, plainRecord, serverError } from "../error.js";
 import { withFilesSent } from "../files.js";
 import { encodedRecord, uuid } from "../values.js";
 import { code, codeOf, unexpected } from "./failures.js";
@@ -168,6 +168,7 @@ export class Requests {
      * @returns {Promise<Result[]>} in the order of the items
      */
     async modify(run, items, isAtomic) {
+        if (items.some(hasEncryptedFields)) return this.#modifyOthers(run, items, isAtomic);
         if (!isAtomic && items.length > itemsMax) return this.#modifyHalves(run, items);
         try {
             return await this.#modifyAtOnce(run, items, isAtomic);
@@ -175,6 +176,20 @@ export class Requests {
             if (codeOf(error) !== code.limitExceeded || isAtomic || items.length === 1) throw error;
             return this.#modifyHalves(run, items);
         }
+    }
+
+    /**
+     * Refuses records with encrypted fields, which the engine would send as they are, and sends the others.
+     * @param {Run} run
+     * @param {Item[]} items
+     * @param {boolean} isAtomic
+     * @returns {Promise<Result[]>} in the order of the items
+     */
+    async #modifyOthers(run, items, isAtomic) {
+        const error = localError("ENCRYPTION_REFUSED", "the sync engine sends no record with encrypted fields: save it with saveRecords");
+        const others = isAtomic ? [] : items.filter((item) => !hasEncryptedFields(item));
+        const results = others.length > 0 ? await this.modify(run, others, false) : [];
+        return items.map((item) => results.find((result) => result.item === item) ?? { item, error });
     }
 
     /**
@@ -258,3 +273,6 @@ export class Requests {
         if (error) throw serverError(error);
     }
 }
+
+/** @param {Item} item */
+const hasEncryptedFields = ({ record }) => Object.values(record?.fields ?? {}).some((field) => /** @type {any} */ (field)?.isEncrypted === true);
