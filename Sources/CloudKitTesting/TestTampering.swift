@@ -90,7 +90,7 @@ extension TamperQueue.Rule {
             return nil
         }
         guard var object = value as? [String: Any] else { return nil }
-        if object["recordName"] as? String == tampering.record, let manifest = object["nacre.manifest"] as? String,
+        if object["recordName"] as? String == tampering.record, let manifest = (object["nacre"] as? [String: Any])?["manifest"] as? String,
             let fields = object["fields"] as? [String: Any]
         {
             switch tampering.change {

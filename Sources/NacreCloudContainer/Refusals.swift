@@ -25,8 +25,8 @@ extension ServerError {
             remedy: "Use the shared database for zones of other users.")
     }
 
-    /// - Parameter end: the reason for which its user, and not an app, has removed the zone. CloudKit: a code of its own
-    ///   for a purge, and a key of the error for a reset. On this server: the texts.
+    /// - Parameter end: the reason for which its user, and not an app, has removed the zone. CloudKit: a code of its
+    ///   own for a purge, and a key of the error for a reset. On this server: the texts.
     package static func zoneNotFound(_ zoneID: ZoneID, end: ZoneRow.State? = nil) -> ServerError {
         switch end {
         case .purged:

@@ -2,8 +2,8 @@ package import NacreCloudWire
 
 /// The server's limits of keys and of what is sealed with them.
 extension Limits {
-    /// Seconds by which the stamp of a manifest, of a record or a scope, may lie ahead of the server's clock. On this
-    /// server: a day. The next manifest has a later stamp, so that a wrong clock must not take all of them.
+    /// Seconds by which the stamp of a manifest, of a record or a scope, may lie ahead of the server's clock. The next
+    /// manifest has a later stamp, so that a wrong clock must not take all of them. On this server: a day.
     package static let manifestStampAheadSeconds: Double = 24 * 3600
     /// Bytes of the manifest of a record's encrypted values, beside those of `recordBytes`. On this server.
     package static let recordManifestBytes = 65_536

@@ -86,11 +86,15 @@ import Testing
         "CloudKit/EncryptedValues/SeenRecords.swift entriesMax", "CloudKit/EncryptedValues/SeenRecords.swift notesMax",
         "CloudKit/Encryption/KeptKeys.swift scopesBeforeMax", "CloudKit/Encryption/KeptKeys.swift scopesMax",
         "CloudKit/Encryption/KeyExchange.swift manifestsMax", "CloudKit/Encryption/KeyExchange.swift statementsMax",
-        "CloudKit/Encryption/KeyExchange.swift triesMax", "CloudKit/Encryption/KeyExchange.swift zonesMax",
+        "CloudKit/Encryption/KeyExchange.swift triesMax",
         "CloudKit/Encryption/KeyStore.swift fileBytesMax", "CloudKit/Encryption/KeyStore.swift lockWaitMax",
         "NacreCloudAccounts/Console/ConsoleSignIns.swift passkeysMax",
         "NacreCloudTasks/Subscriptions/FireSubscriptions+Firing.swift unreadableMax",
         "NacreCloudContainer/Alerts/AlertRule.swift secondsMax", "NacreCloudServer/Admin/AdminAPI+Alerts.swift secondsMax",
+        "CloudKit/Encryption/KeptKeys.swift accountsMax", "CloudKit/Encryption/KeptKeys.swift wishesMax",
+        "CloudKit/Encryption/KeptKeys.swift zonesWithWishesMax", "CloudKit/Encryption/KeyExchange.swift usersMax",
+        "CloudKit/Encryption/OpenedKeys.swift zonesMax", "CloudKit/Encryption/SealingAnew.swift recordsAnewMax",
+        "CloudKit/Encryption/SeenFields.swift fieldsMax",
     ]
 
     @Test func `no other file of the framework, the messages, the rules or the server has a limit of its own`() throws {

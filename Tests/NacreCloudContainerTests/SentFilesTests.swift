@@ -44,7 +44,11 @@ import Testing
         Row("a plain file less, and roots of the rest", stored: nil, files: [1], sent: ["photos": [1]]),
     ]
 
-    private static let setting = RecordSetting(scope: .private, environment: .development, caller: Caller(.user("_ann"), client: .framework))
+    private static let setting: RecordSetting = {
+        var setting = RecordSetting(scope: .private, environment: .development, caller: Caller(.user("_ann"), client: .framework))
+        if let scope = ScopeID([UInt8](repeating: 7, count: 16)) { setting.newestKeys[scope] = 1 }
+        return setting
+    }()
 
     private func manifest(_ roots: [String: [UInt8]], stamp: UInt64) throws -> [UInt8] {
         let scope = try #require(ScopeID([UInt8](repeating: 7, count: 16)))

@@ -239,8 +239,8 @@ actor PretendCloud: Transport {
         return .record(shown(record))
     }
 
-    /// The fault of a save whose manifest is made from another one than the stored, or that changes the parent which the
-    /// stored one binds.
+    /// The fault of a save whose manifest is made from another one than the stored, or that changes the parent which
+    /// the stored one binds.
     private func fault(of change: RecordChange, over stored: Record?) -> ServerError? {
         guard let manifest = change.manifest else {
             if stored?.manifest == nil || change.parent == .keep { return nil }

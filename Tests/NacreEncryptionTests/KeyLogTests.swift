@@ -196,7 +196,8 @@ struct KeyLogTests {
         let ada = try SampleAccount("_ada")
         let (stranger, phone) = (try stranger.get(), try phone.get())
         guard case .begin(let right, let consent) = ada.statements[0].action else { throw KeyLogFault.notABeginning }
-        // The account that a server begins for words that it does not have, with the signature of the true one or its own.
+        // The account that a server begins for words that it does not have, with the signature of the true one or its
+        // own.
         let theirs = KeyStatement.Beginning(
             account: ada.name, device: try stranger.publicKeys, recovery: right.recovery, accountKey: right.accountKey)
         for consent in [consent, try stranger.sign(KeyStatement.consent(to: theirs))] {

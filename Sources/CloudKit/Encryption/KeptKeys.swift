@@ -54,7 +54,8 @@
         package var scopes: [String: SeenScope] = [:]
         /// The tree of logs; nil: this device has seen none.
         package var tree: SeenTree?
-        /// The scopes of zones that others share with the user: by the owner's record name, a space and the zone's name.
+        /// The scopes of zones that others share with the user: by the owner's record name, a space and the zone's
+        /// name.
         package var sharedScopes: [String: SeenScope] = [:]
         /// The newest statements that were seen of other users' accounts, by the names of their records.
         package var accounts: [String: Pin] = [:]

@@ -7,8 +7,8 @@
     // another device makes the next one.
 
     extension OwnKeys {
-        /// Returns the participants of the manifest that takes a scope over from a removed device: those whom an enrolled
-        /// device has signed, as far as the newest manifest has them still. The removed device adds nobody.
+        /// Returns the participants of the manifest that takes a scope over from a removed device: those whom an
+        /// enrolled device has signed, as far as the newest manifest has them still. The removed device adds nobody.
         /// - Parameters:
         ///   - newest: the parts of the newest manifest, by the removed device.
         ///   - signed: those of the newest one by a device that is enrolled; nil: there is none.

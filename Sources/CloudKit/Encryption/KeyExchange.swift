@@ -19,8 +19,8 @@
         /// log on the account's first device, the zone's first key, and its next one after a device was removed. In
         /// another user's zone it makes the first two alone.
         ///
-        /// - Throws: `accountTemporarilyUnavailable`, with its remedy, if the account has keys and this device none, and
-        ///   in another user's zone until the owner has given this user its keys.
+        /// - Throws: `accountTemporarilyUnavailable`, with its remedy, if the account has keys and this device none,
+        ///   and in another user's zone until the owner has given this user its keys.
         func zoneKeysForSaving(in zone: CKRecordZone.ID) async throws(CKError) -> ZoneKeys {
             guard let (exchange, place) = try await keyExchange(for: zone) else { throw .noKeysHere }
             return try await exchange.zoneKeysForSaving(at: place)
@@ -184,8 +184,8 @@
         // MARK: Participants
 
         /// Keeps what this device's app wishes for the share of a zone.
-        /// - Throws: `internalError`, with both fingerprints, if the server shows another account of a user than before,
-        ///   or if the wish cannot be kept. On a device without keys nothing stops the share.
+        /// - Throws: `internalError`, with both fingerprints, if the server shows another account of a user than
+        ///   before, or if the wish cannot be kept. On a device without keys nothing stops the share.
         func wish(_ wishes: [ShareWish], inZone zone: String) async throws(CKError) {
             let hasKeys = (try? await line.keyStore.keys(of: account))?.device != nil
             do throws(CKError) {
@@ -226,8 +226,8 @@
 
         /// Brings the manifest of a zone of the user's own up to date with its share, if this device has keys and has
         /// seen the zone's or wishes something.
-        /// - Parameter list: the participants as the server has shown them; none if the share has ended. The answer may be
-        ///   older than a save of the share: who takes part is asked for anew.
+        /// - Parameter list: the participants as the server has shown them; none if the share has ended. The answer may
+        ///   be older than a save of the share: who takes part is asked for anew.
         func meet(_ list: [ShareParticipant], at place: Place) async throws(CKError) {
             let kept = try await line.keyStore.keys(of: account)
             let isWished = kept.wishes[place.zone] != nil
@@ -244,7 +244,8 @@
         }
 
         /// Returns the keys of a zone of the user's own, whose newest manifest says who takes part now.
-        /// - Parameter askingForList: whether the server is asked for the share's participants also if nobody is wished.
+        /// - Parameter askingForList: whether the server is asked for the share's participants also if nobody is
+        ///   wished.
         /// - Returns: nil if the zone has no scope.
         private func settled(at place: Place, askingForList: Bool = false) async throws(CKError) -> ZoneKeys? {
             for _ in 0..<Self.triesMax {

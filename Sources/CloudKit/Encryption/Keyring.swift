@@ -293,8 +293,8 @@
         /// - Parameter isNamed: whether the app, or a verified manifest, has named the user. Otherwise an account that
         ///   this device has not seen is not kept: a server can name any.
         /// - Returns: the logs, the newest last; none for an account without keys.
-        /// - Throws: an error for logs that do not verify, or do not extend what was kept: with both fingerprints if the
-        ///   server shows another account.
+        /// - Throws: an error for logs that do not verify, or do not extend what was kept: with both fingerprints if
+        ///   the server shows another account.
         mutating func take(_ shown: ShownAccount, ofOther name: AccountName, isNamed: Bool = true) throws(CKError) -> [KeyLog] {
             try CKError.checking {
                 let logs = try Self.logs(try shown.statements.map { try KeyStatement($0) }, of: name)

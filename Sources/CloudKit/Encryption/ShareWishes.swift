@@ -64,8 +64,8 @@
     }
 
     extension ShareParticipant {
-        /// Whether the participant is neither the owner, nor came by the share's link, nor stands for whoever comes first
-        /// by a one-time URL: the server alone says who that is.
+        /// Whether the participant is neither the owner, nor came by the share's link, nor stands for whoever comes
+        /// first by a one-time URL: the server alone says who that is.
         var isInvited: Bool { role != .owner && role != .publicUser && !isOneTime }
 
         fileprivate var signedPermission: ScopeManifest.Permission {

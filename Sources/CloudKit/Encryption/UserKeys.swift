@@ -36,7 +36,8 @@
             package let hasUnseenWords: Bool
             /// The zones whose keys this device has seen.
             package let zones: [String]
-            /// Two signed heads, if the server has not shown that its tree of logs is the one that this device has seen.
+            /// Two signed heads, if the server has not shown that its tree of logs is the one that this device has
+            /// seen.
             package let tree: Tree?
             /// The next step of the user.
             package let next: String
@@ -46,8 +47,8 @@
         package struct Tree: Encodable, Sendable {
             package let seen: String
             package let shown: String
-            /// Whether the heads prove that there are two trees: they are of one size. Otherwise the server has failed to
-            /// prove that there is one.
+            /// Whether the heads prove that there are two trees: they are of one size. Otherwise the server has failed
+            /// to prove that there is one.
             package let isProof: Bool
         }
 
@@ -155,10 +156,11 @@
 
         // MARK: Changes
 
-        /// Removes a device. Devices that stay have the next account key. The zones with keys get another one at once, so
-        /// that the removed device opens nothing that is saved from then on. Those whose newest key the device has made
-        /// get one before, too: no key counts that comes from a device which is not enrolled. One that the device makes in
-        /// between is taken over afterwards. If that fails, it is done by another call with the removed device.
+        /// Removes a device. Devices that stay have the next account key. The zones with keys get another one at once,
+        /// so that the removed device opens nothing that is saved from then on. Those whose newest key the device has
+        /// made get one before, too: no key counts that comes from a device which is not enrolled. One that the device
+        /// makes in between is taken over afterwards. If that fails, it is done by another call with the removed
+        /// device.
         /// - Parameter device: its ID, 32 hexadecimal digits.
         /// - Returns: the zones that have another key now.
         /// - Throws: also `KeyLogFault`, for a device that is not enrolled and for this one; `internalError`, with the

@@ -116,10 +116,10 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     /// device.
     ///
     /// The values have all types but assets and references, in the user's own zones of the private database, and in
-    /// zones that are shared as a whole. Their keys are not among those of the record. A field is plain or encrypted for ever: a key that is set in both ways fails
-    /// the save. On a device without keys records have no encrypted values, and saving one fails with an error that
-    /// names the remedy. An archive has them sealed for this device. Elsewhere it decodes without them, and one that
-    /// was changed and not saved then fails the next save.
+    /// zones that are shared as a whole. Their keys are not among those of the record. A field is plain or encrypted
+    /// for ever: a key that is set in both ways fails the save. On a device without keys records have no encrypted
+    /// values, and saving one fails with an error that names the remedy. An archive has them sealed for this device.
+    /// Elsewhere it decodes without them, and one that was changed and not saved then fails the next save.
     open var encryptedValues: any CKRecordKeyValueSetting & Sendable { EncryptedValues(record: self) }
 
     // MARK: Hierarchy

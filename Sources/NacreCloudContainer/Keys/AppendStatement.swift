@@ -9,8 +9,8 @@ package func keysVerdict(_ target: DatabaseTarget, by caller: Caller) -> ServerE
     return target.scope == .private ? nil : .keysAreInPrivateDatabase
 }
 
-/// Decides whether a caller may ask for the scopes of zones in a database: a user, in the private one, and in the shared
-/// one for zones of others.
+/// Decides whether a caller may ask for the scopes of zones in a database: a user, in the private one, and in the
+/// shared one for zones of others.
 package func scopesVerdict(_ target: DatabaseTarget, by caller: Caller) -> ServerError? {
     guard target.scope == .shared else { return keysVerdict(target, by: caller) }
     if case .failure(let fault) = databaseVerdict(target, for: .read, by: caller) { return fault }
@@ -98,8 +98,8 @@ extension Cloud {
         return (database, account)
     }
 
-    /// Removes all that is sealed for the user of a private database, and the enrolments. The logs stay, which are public
-    /// keys: others verify by them what the user wrote in their zones.
+    /// Removes all that is sealed for the user of a private database, and the enrolments. The logs stay, which are
+    /// public keys: others verify by them what the user wrote in their zones.
     package func forgetKeys(of database: DatabaseID) async throws {
         while try await stored({ try await self.store.write { .commit(try $0.forgetKeys(of: database)) } }) {}
     }

@@ -1,7 +1,6 @@
 package import NacreCloudAccounts
 import NacreCloudStorage
 package import NacreCloudWire
-import NacreCrypto
 
 /// The subject of a share: a zone, or one record of it and what hangs on it.
 package struct ShareSubject: Hashable, Sendable {
@@ -73,7 +72,7 @@ extension Cloud {
                     recordName: share.recordName, recordType: ShareNames.recordType, recordChangeTag: share.recordChangeTag, sharing: change))
         }
         let request = RecordsModifyRequest(operations: [operation], zoneID: subject.zoneID)
-        let answer = try await modifyRecords(request, in: subject.target, by: caller, digest: SHA256.digest([]))
+        let answer = try await modifyRecords(request, in: subject.target, by: caller, digest: [])
         if case .failure(_, let error)? = answer.records.first { throw error }
     }
 

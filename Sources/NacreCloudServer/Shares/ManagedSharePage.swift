@@ -52,7 +52,8 @@ struct ManagedSharePage: Sendable {
     }
 
     /// The user for whom the page acts.
-    /// - Throws: an error if the sign-in behind the grant has ended, or if its user is not the one whom the grant names.
+    /// - Throws: an error if the sign-in behind the grant has ended, or if its user is not the one whom the grant
+    ///   names.
     private func caller(of grant: ShareGrant) async throws -> Caller {
         guard let target = grant.subject?.target else { throw ServerError.grantEnded }
         let caller: Caller

@@ -38,7 +38,7 @@ struct ManagedShareView {
             """)
     }
 
-    /// What the script needs in a frame: the origin that hears of the page, and the button that closes it.
+    /// The parts that the script needs in a frame: the origin that hears of the page, and the button that closes it.
     private static func frame(_ grant: ShareGrant) -> HTML? {
         guard let origin = grant.origin else { return nil }
         return """
@@ -90,8 +90,8 @@ struct ManagedShareView {
     }
 
     /// A field for who has access by the link alone, of the choices that the app offers.
-    /// - Parameter held: The permission that the link has, which is shown even if the app does not offer it; nil: nothing
-    ///   is shared yet, and the first choice is selected.
+    /// - Parameter held: The permission that the link has, which is shown even if the app does not offer it; nil:
+    ///   nothing is shared yet, and the first choice is selected.
     private func access(_ id: String, held: SharePermission?) -> HTML {
         var values: [(SharePermission, HTML)] = []
         if pass.offer.isPrivate || held == SharePermission.none { values.append((.none, "only people who are invited")) }

@@ -17,7 +17,7 @@ struct ShareGrant: Codable, Hashable, Sendable {
         /// The owner, who has signed in on the page itself.
         /// - Parameter credentials: the digest of the account's credentials at that time.
         case signedIn(account: String, credentials: String)
-        /// Nobody yet: the owner has to sign in.
+        /// The owner, who has to sign in first.
         case nobody
     }
 

@@ -2,8 +2,8 @@ import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer
 
-/// CloudKit JS, as `Scripts/cloudkit-js/make` makes it of the files of `Web/cloudkit`: the classic script, the module, the
-/// modules for encrypted values and their recovery words, the service worker of Web Push, their types, and a
+/// CloudKit JS, as `Scripts/cloudkit-js/make` makes it of the files of `Web/cloudkit`: the classic script, the module,
+/// the modules for encrypted values and their recovery words, the service worker of Web Push, their types, and a
 /// `package.json` for a folder with all of them.
 ///
 /// The files hold no secret, and pages of every origin get them.

@@ -4,8 +4,8 @@ import Testing
 
 @testable import CloudKit
 
-/// Tests of `docs/sync-engine.md` that both engines run from one table, `Tests/sync-engine-order.json`: this one, and that of
-/// CloudKit JS (`sync-order.test.mjs`).
+/// Tests of `docs/sync-engine.md` that both engines run from one table, `Tests/sync-engine-order.json`: this one, and
+/// that of CloudKit JS (`sync-order.test.mjs`).
 struct SyncEngineTableTests {
     @Test(arguments: Scene.all)
     func `the engine keeps each promise of the table`(scene: Scene) async throws {
