@@ -1,6 +1,7 @@
 import Foundation
 import NacreCloudTestSupport
 import NacreCloudWire
+import NacreEncryption
 import NacreEncryptionForms
 import Testing
 

@@ -3,6 +3,7 @@ import NacreCloudServerWire
 import NacreCloudTestSupport
 import NacreCloudWire
 import NacreCrypto
+import NacreEncryption
 import NacreEncryptionForms
 import Testing
 
