@@ -148,8 +148,8 @@ struct EncryptedTracesTests {
         for shift in 0..<3 {
             let whole = Data([UInt8](repeating: 0, count: shift) + bytes)
             // The letters that are of these bytes alone, whatever stands before and behind.
-            let text = whole.base64EncodedString().prefix(whole.count * 8 / 6).dropFirst((shift * 8 + 5) / 6)
-            texts += [String(text), text.replacing("+", with: "-").replacing("/", with: "_")]
+            let text = String(whole.base64EncodedString().prefix(whole.count * 8 / 6).dropFirst((shift * 8 + 5) / 6))
+            texts += [text, text.replacing("+", with: "-").replacing("/", with: "_")]
         }
         return [Data(bytes)] + texts.map { Data($0.utf8) }
     }
@@ -191,7 +191,7 @@ struct EncryptedTracesTests {
             }
             var secrets = try await secrets(of: machine)
             #expect(secrets.count >= 7, "two keys of the device, that of archives, two generations and two versions")
-            #expect(try secrets.allSatisfy { try $0.name.hasPrefix("account") || $0.bytes.count == 32 && Set($0.bytes).count > 8 })
+            #expect(secrets.allSatisfy { $0.name.hasPrefix("account") || $0.bytes.count == 32 && Set($0.bytes).count > 8 })
             let seconds = Self.date.timeIntervalSinceReferenceDate.bitPattern
             secrets.append(("the text", Array(Self.text.utf8)))
             secrets.append(("the date", withUnsafeBytes(of: seconds.bigEndian) { Array($0) }))
