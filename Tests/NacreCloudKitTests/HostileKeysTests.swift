@@ -102,7 +102,7 @@ struct HostileKeysTests {
         LogChange(testDescription: "two statements in the other order", words: "Statement 2 does not follow") { $0.swapAt(1, 2) },
         LogChange(testDescription: "a statement dropped", words: "Statement 2 does not follow") { $0.remove(at: 1) },
         LogChange(testDescription: "a statement twice", words: "Statement 2 does not follow") { $0.append($0[2]) },
-        LogChange(testDescription: "without its beginning", words: "does not start with the beginning") { $0.removeFirst() },
+        LogChange(testDescription: "without its beginning", words: "newest statement of the log is not in the tree") { $0.removeFirst() },
         LogChange(testDescription: "cut", words: "The log ends at statement 1, and had statement 2") { $0.removeLast() },
         LogChange(testDescription: "a signature changed", words: "Statement 2 is not signed") { $0[2][$0[2].count - 1] ^= 1 },
         LogChange(testDescription: "dropped", words: "shows no log of keys, and this device has seen statement 2") { $0 = [] },

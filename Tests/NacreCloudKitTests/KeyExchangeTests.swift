@@ -419,13 +419,13 @@ struct KeyExchangeTests {
 
     @Test func `an answer that is older than what another process has kept meanwhile is asked for again`() async throws {
         _ = try await KeyDevice(cloud, in: folder).toSave()
-        let (reader, other) = (try KeyDevice(cloud, in: folder), try KeyDevice(cloud, in: folder))
+        let (reader, other, saver) = (try KeyDevice(cloud, in: folder), try KeyDevice(cloud, in: folder), try KeyDevice(cloud, in: folder))
         await cloud.beforeNextAnswer(to: "scopes/list") {
             try? await other.replaceRecovery()
-            _ = try? await other.toSave()
+            _ = try? await saver.toSave()
         }
         #expect(try await reader.toOpen()?.newest.id.version == 2)
-        #expect(try await other.toOpen()?.newest.id.version == 2)
+        #expect(try await saver.toOpen()?.newest.id.version == 2)
     }
 
     @Test func `A15: the scope of a zone is refused at another`() async throws {

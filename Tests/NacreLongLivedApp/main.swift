@@ -2,9 +2,8 @@ import CloudKit
 import NacreCrypto
 
 // An app that a test kills: `save` adds one long-lived operation with notes of three zones and a photo in each zone's
-// first, and `resume` is its next launch. `seal` adds one with an encrypted value, and ends once it is kept. `leave`
-// ends while its threads use OpenSSL. It prints a line for each block that is called. Its settings come from its
-// environment, as for any app.
+// first, and `resume` is its next launch. `leave` ends while its threads use OpenSSL. It prints a line for each block
+// that is called. Its settings come from its environment, as for any app.
 
 let database = CKContainer.default().privateCloudDatabase
 
@@ -49,16 +48,6 @@ case "save" where arguments.count == 4:
     operation.longLivedOperationWasPersistedBlock = { say("kept") }
     hear(operation)
     await finish(operation)
-case "seal" where arguments.count == 4:
-    let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "left", zoneID: CKRecordZone.ID(zoneName: arguments[2])))
-    note.encryptedValues["diagnosis"] = arguments[3]
-    let operation = CKModifyRecordsOperation(recordsToSave: [note])
-    operation.configuration.isLongLived = true
-    operation.longLivedOperationWasPersistedBlock = {
-        say("kept")
-        exit(0)
-    }
-    await finish(operation)
 case "resume":
     for id in try await CKContainer.default().allLongLivedOperationIDs() {
         guard let operation = try await CKContainer.default().longLivedOperation(for: id) as? CKModifyRecordsOperation else { continue }
@@ -75,5 +64,5 @@ case "leave":
     }
     try await Task.sleep(for: .milliseconds(5))
 default:
-    say("usage: save FOLDER COUNT | seal ZONE TEXT | resume | leave")
+    say("usage: save FOLDER COUNT | resume | leave")
 }

@@ -12,9 +12,10 @@ import Testing
         try await RunningServer.with { server in
             let run = try await Nacre.run(["web", "sri", "--url", server.url + "/"], in: server.scratch)
             let lines = run.output.split(separator: "\n").map(String.init)
-            try #require(run.status == 0 && lines.count == 4, "\(run)")
+            let names = ["cloudkit.js", "cloudkit.mjs", "cloudkit-encryption.mjs", "cloudkit-recovery-words.mjs"]
+            try #require(run.status == 0 && lines.count == 2 * names.count, "\(run)")
             #expect(run.messages == "\(server.url) has these scripts.\n")
-            for (index, name) in ["cloudkit.js", "cloudkit.mjs"].enumerated() {
+            for (index, name) in names.enumerated() {
                 let hash = lines[2 * index].split(separator: " ")
                 #expect(hash.first.map(String.init) == name)
                 let address = try #require(lines[2 * index + 1].firstMatch(of: /(?:src|href)="([^"]+)" integrity="([^"]+)"/))

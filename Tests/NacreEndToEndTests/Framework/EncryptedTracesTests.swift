@@ -34,18 +34,6 @@ struct EncryptedTracesTests {
         func process() throws -> KeyProcess { try KeyProcess(cloud, token: token, keysIn: keys) }
         func database() throws -> CKDatabase { CKContainer(line: try process().line).privateCloudDatabase }
 
-        /// Runs a program of this user to its end. An app finds no agent to start.
-        func run(_ arguments: [String], program: String = "NacreLongLivedApp") async throws -> String {
-            let environment = [
-                "CLOUDKIT_SERVER_URL": cloud.server.url, "CLOUDKIT_CONTAINER": cloud.container, "CLOUDKIT_API_TOKEN": cloud.apiToken,
-                "CLOUDKIT_ACCOUNT_TOKEN": token, "CLOUDKIT_AGENT": folder.path + "/none", "XDG_DATA_HOME": folder.path + "/data",
-                "XDG_STATE_HOME": folder.path + "/state", "XDG_CACHE_HOME": folder.path + "/cache", "XDG_CONFIG_HOME": folder.path + "/config",
-            ]
-            let process = try Launched(arguments, program: program, in: app, environment: environment)
-            #expect(await process.ended() == 0, "\(process.errorText)")
-            return process.outputText
-        }
-
         func keep(_ data: Data, as name: String) throws { try data.write(to: URL(filePath: "\(app)/\(name)")) }
     }
 
@@ -170,13 +158,6 @@ struct EncryptedTracesTests {
             let machine = try await Machine(server)
             try await useRecords(of: machine)
             try await sync(on: machine)
-            // The app ends once its operation is kept. The agent carries it out, and leaves its journal.
-            #expect(try await machine.run(["seal", "Notes", Self.text]) == "kept\n")
-            let kept = machine.folder.path + "/state"
-            #expect(try Self.files(with: Array("diagnosis".utf8), in: [kept]).count > 0)
-            _ = try await machine.run(["agent"], program: "nacre")
-            let left = try await machine.database().record(for: Device.recordID("left"))
-            #expect(left.encryptedValues["diagnosis"] as? String == Self.text)
             let words = try await machine.process().keys().replaceRecovery().words
             let record = try await machine.database().record(for: Device.recordID("two"))
             record.encryptedValues["late"] = Self.text
@@ -197,9 +178,9 @@ struct EncryptedTracesTests {
             secrets.append(("the date", withUnsafeBytes(of: seconds.bigEndian) { Array($0) }))
             secrets.append(("the date on this machine", withUnsafeBytes(of: seconds.littleEndian) { Array($0) }))
             secrets.append(("recovery words", Array(words.prefix(3).joined(separator: " ").utf8)))
-            // A server that stops writes down its telemetry. The journal still waits for its app.
+            // A server that stops writes down its telemetry.
             #expect(try await server.stop() == 0)
-            let machineFolders = [kept, machine.app] + ["cache", "config"].map { "\(machine.folder.path)/\($0)" }
+            let machineFolders = [machine.app] + ["cache", "config", "state"].map { "\(machine.folder.path)/\($0)" }
             let folders = [server.data, server.scratch] + machineFolders.filter { FileManager.default.fileExists(atPath: $0) }
             for (name, bytes) in secrets {
                 #expect(try Self.files(with: bytes, in: folders) == [], "\(name)")
