@@ -140,6 +140,7 @@ def scopes(place, user, zones):
     device, recovery = forms.Keys(os.urandom(32), os.urandom(32)), forms.Keys(os.urandom(32), os.urandom(32))
     secret, first = os.urandom(32), forms.number(1, 4)
     begin = account + device.both + recovery.both + forms.public(secret) + bytes(32)
+    begin += recovery.signs.sign(forms.context("nacre recovery", bytes(32), begin))
     begin = device.signed(forms.form(forms.STATEMENT, forms.number(0, 8), bytes(32), b"\1", forms.sized(begin), device.id))
     fingerprint = forms.digest(begin)
 
