@@ -139,15 +139,21 @@ def check_library_redirect(browser, scene, pictures):
     expect("stolen" not in kept, f"a token that nobody asked for is kept: {kept}")
 
 
-def check_library_tabs(browser, scene, pictures):
-    """With `persist` a second tab is signed in, and out when the first one is."""
-    url = lay(scene, scene.message_token, persist=True)
-    user = allow(browser, scene, url)
+def second_tab(browser, url, user):
+    """Opens a page in a second tab, in which the user must be signed in. Returns both tabs; the second one is in use."""
     first = browser.window()
     browser.run("open(arguments[0])", url)
     second = until("a tab", lambda: [window for window in browser.windows() if window != first])[0]
     browser.use(second)
     expect(signed_in(browser) == user, "another user in the second tab")
+    return first, second
+
+
+def check_library_tabs(browser, scene, pictures):
+    """With `persist` a second tab is signed in, and out when the first one is."""
+    url = lay(scene, scene.message_token, persist=True)
+    user = allow(browser, scene, url)
+    first, second = second_tab(browser, url, user)
     browser.use(first)
     browser.click(OUT)
     nobody(browser)

@@ -5,7 +5,7 @@ import time
 
 from checks import expect, until
 from chromium import Chromium
-from library import OUT, allow, nobody, signed_in
+from library import OUT, allow, nobody, second_tab
 
 
 def page(server):
@@ -75,11 +75,7 @@ def check_library_notifications(browser, scene, pictures):
         "notificationInfo": {"alertBody": "A note came"}}}]})
     url = lay(scene)
     user = allow(browser, scene, url)
-    first = browser.window()
-    browser.run("open(arguments[0])", url)
-    second = until("a tab", lambda: [window for window in browser.windows() if window != first])[0]
-    browser.use(second)
-    expect(signed_in(browser) == user, "another user in the second tab")
+    first, second = second_tab(browser, url, user)
     saved = save("both")
     until("the second tab's notification", lambda: told(browser) == [f"{record_type}-both"])
     seconds = time.monotonic() - saved
