@@ -319,7 +319,7 @@
             let (isOpen, isEmpty) = line.openedKeys.withLock { ($0.own(of: account) != nil, $0.isEmpty(account, at: now)) }
             if isOpen || isEmpty { return isEmpty }
             let shown = try await shownAccount()
-            // An app that needs no keys leaves no file of them.
+            // The file of the account has the tree of logs by now, and no keys.
             if shown.statements.isEmpty, try await line.keyStore.keys(of: account).own == nil {
                 line.openedKeys.withLock { $0.noteEmpty(account, at: now) }
                 return true

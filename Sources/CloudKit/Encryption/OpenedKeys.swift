@@ -1,9 +1,6 @@
 #if canImport(NacreEncryption)
-    import NacreCloudWire
-    import NacreCrypto
     import NacreEncryption
     import NacreEncryptionForms
-    import NacreLocks
 
     /// The keys that a container's process has opened, of one account at a time.
     ///
