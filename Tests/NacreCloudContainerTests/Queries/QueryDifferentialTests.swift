@@ -10,7 +10,7 @@ import Testing
 /// Tests with random queries over random records: the planner's answers equal a search through every record.
 @Suite(.serialized) struct QueryDifferentialTests {
     /// Queries over each engine; `NACRE_QUERIES` sets another number.
-    static let queries = LongSearch.rounds("NACRE_QUERIES", 250)
+    static let queries = LongSearch.rounds("NACRE_QUERIES", part: 150, whole: 250)
 
     @Test(arguments: Engine.ofHistories)
     func `every random query is answered as if all records were looked at and sorted`(engine: Engine) async throws {

@@ -10,7 +10,7 @@ import Testing
 /// records, invites and removes; the others accept, leave and write. An oracle that climbs from each record to its
 /// root checks each answer, and each follower's copy.
 @Suite(.timeLimit(.minutes(10))) struct RecordShareHistoryTests {
-    private static let steps = LongSearch.rounds("NACRE_OPERATIONS", 800)
+    private static let steps = LongSearch.rounds("NACRE_OPERATIONS", part: 500, whole: 800)
 
     @Test(arguments: Engine.ofHistories) func `what anybody sees, may do and hears is what the shares of records say`(engine: Engine) async throws {
         var run = try await ForestRun(engine)

@@ -11,7 +11,7 @@ import Testing
 /// administrators, opens, closes, answers requests, blocks, stops and deletes. The others accept by any earlier URL,
 /// request access and leave; all write. An oracle recomputes permissions from lists, and checks answers and copies.
 @Suite(.timeLimit(.minutes(10))) struct ShareHistoryTests {
-    private static let steps = LongSearch.rounds("NACRE_OPERATIONS", 1500)
+    private static let steps = LongSearch.rounds("NACRE_OPERATIONS", part: 800, whole: 1500)
 
     @Test(arguments: Engine.ofHistories) func `what anybody sees, may do and hears is what the share says`(engine: Engine) async throws {
         var run = try await ShareRun(engine)

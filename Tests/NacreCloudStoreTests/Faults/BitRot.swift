@@ -9,7 +9,7 @@ import Testing
 /// Tests with flipped bits in the database file: later answers are an error or the truth, never another record.
 @Suite struct BitRot {
     /// `NACRE_ROT_ROUNDS` sets another number of rounds.
-    private static let rounds = LongSearch.rounds("NACRE_ROT_ROUNDS", part: 48, whole: 400)
+    private static let rounds = LongSearch.rounds("NACRE_ROT_ROUNDS", part: 24, whole: 400)
     private static let users = ["_ann", "_bob"]
     private static let names = (0..<24).map { "r\($0)" }
     private static let zones = ["Notes", "Ideas"]

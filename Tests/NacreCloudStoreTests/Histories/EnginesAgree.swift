@@ -9,7 +9,7 @@ import Testing
 /// Tests with long random histories: SQLite's answers and contents equal the oracle's.
 @Suite struct EnginesAgree {
     /// Operations of all runs together; a step has one or two. `NACRE_OPERATIONS` sets another number.
-    private static let operations = LongSearch.rounds("NACRE_OPERATIONS", 6_000)
+    private static let operations = LongSearch.rounds("NACRE_OPERATIONS", part: 3_000, whole: 6_000)
     private static let runs = 4
 
     @Test(arguments: 0..<runs)
