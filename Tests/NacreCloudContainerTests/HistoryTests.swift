@@ -10,7 +10,7 @@ import Testing
 /// Tests with long random histories: many requests at once, whose answers must be those of a serial order.
 @Suite(.serialized) struct HistoryTests {
     /// Operations on records in one history; `NACRE_OPERATIONS` sets another number.
-    static let operations = LongSearch.rounds("NACRE_OPERATIONS", part: 8_000, whole: 12_000)
+    static let operations = LongSearch.rounds("NACRE_OPERATIONS", part: 10_000, whole: 12_000)
     /// Requests under way at once.
     static let writers = 8
     static let followers = 3
