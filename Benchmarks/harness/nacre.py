@@ -67,13 +67,13 @@ class Nacre:
         self.client = client.Client("127.0.0.1", self.port, self.token)
         self.ask("zones/modify", {"operations": [{"operationType": "create", "zone": {"zoneID": {"zoneName": ZONE}}}]})
 
-    def sign_in(self, email, address="127.0.0.1", password=PASSWORD):
-        """The account token of who asks from that address of this machine."""
+    def sign_in(self, email, address="127.0.0.1", password=PASSWORD, kind="account"):
+        """The token of who asks from that address of this machine: an account's, or one for the web."""
         anyone = client.Client("127.0.0.1", self.port, source=address)
         try:
             return anyone.json("POST", "/account/1/sign-in", {
                 "email": email, "password": password, "apiToken": self.api_token, "container": CONTAINER, "environment": "development",
-                "kind": "account"})["token"]
+                "kind": kind})["token"]
         finally:
             anyone.close()
 

@@ -1,6 +1,7 @@
-"""Devices with `CKSyncEngine` edit while they and the server are killed, connections cut and zones deleted: they agree once all is well again.
+"""Devices with sync engines edit while they and the server are killed, connections cut and zones deleted: they agree once all is well again.
 
-The app is `Tests/NacreConvergingApp`: four devices of a user, and one of a second user, who takes part in a share. A note is two sets that only
+The app is `Tests/NacreConvergingApp`, and `converging.mjs` where a device runs JavaScript: four devices of a user, two of each kind, and one of
+a second user, who takes part in a share. A note is two sets that only
 grow, and versions of it merge by their unions. So every acknowledged save must be in the server's note at the end, with two rules: a device says
 before that it deletes a note, and after that it has deleted a zone. A seed repeats what the driver does, and not the timing of processes."""
 
@@ -24,15 +25,19 @@ HEAL_SECONDS_MAX = 300
 # That nothing moves any more once all are equal.
 STILL_SECONDS = 2
 DEVICES = 4
+IN_JAVASCRIPT = (1, 2)
 SECOND_EMAIL = "second@example.com"
 STEADY, REBORN = "Steady", "Reborn"
 LINE_BYTES_MAX = 1 << 26
+JAVASCRIPT_APP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "converging.mjs")
 
 
 def run(soak):
     app = os.path.join(soak.root, ".build/debug/NacreConvergingApp")
     if not os.path.exists(app):
         raise Skipped(f"there is no {app}: swift build --build-tests builds it")
+    if not shutil.which("node"):
+        raise Skipped("there is no node")
     texts = []
     for _ in range(soak.share(ROUNDS, 1)):
         seed = soak.random.randrange(2**31)
@@ -50,6 +55,7 @@ def run(soak):
 class Device:
     def __init__(self, number, folder, server, token, owner, kind):
         self.id, self.server, self.token, self.owner, self.kind = f"d{number}", server, token, owner, kind
+        self.is_javascript = number in IN_JAVASCRIPT
         self.folder = os.path.join(folder, self.id)
         os.makedirs(self.folder)
         self.link, self.is_signed_in, self.kills, self.calls, self.process = Link(server), True, 0, 0, None
@@ -57,7 +63,8 @@ class Device:
     async def start(self, app):
         with open(os.path.join(self.folder, "log"), "ab") as log:
             self.process = await asyncio.create_subprocess_exec(
-                app, "device", self.id, self.folder, self.owner or "-", self.kind, self.token if self.is_signed_in else "-", stdin=subprocess.PIPE,
+                *(["node", JAVASCRIPT_APP] if self.is_javascript else [app]),
+                "device", self.id, self.folder, self.owner or "-", self.kind, self.token if self.is_signed_in else "-", stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, stderr=log, limit=LINE_BYTES_MAX, env=environment(self.server, self.link.port, self.folder))
 
     async def kill(self):
@@ -104,8 +111,11 @@ class Round:
 
     async def run(self):
         self.over = asyncio.Event()
+        # Saves of pages bring no types and fields otherwise.
+        self.server.administrator.json("POST", "/admin/1/containers/change", {"name": nacre.CONTAINER, "justInTime": "all"})
         second = self.server.another_user(SECOND_EMAIL)
-        tokens = [self.server.sign_in(nacre.EMAIL) for _ in range(DEVICES)] + [second.sign_in(SECOND_EMAIL)]
+        tokens = [self.server.sign_in(nacre.EMAIL, kind="web" if number in IN_JAVASCRIPT else "account") for number in range(DEVICES)]
+        tokens.append(second.sign_in(SECOND_EMAIL))
         owner = json.loads(subprocess.run(
             [self.app, "share", tokens[0], tokens[-1]], check=True, stdout=subprocess.PIPE, timeout=60,
             env=environment(self.server, self.server.port, self.folder)).stdout)
