@@ -84,6 +84,8 @@ def check_popup(browser, scene, pictures):
     heading(browser, "Allow access?")
     until("the focus", lambda: focus(browser) == "H1")
     browser.press(ENTER)
+    # The app's name leads to its page.
+    browser.press(TAB)
     browser.press(TAB)
     expect(focus(browser) == "allow", f"the focus is on {focus(browser)}")
     browser.press(ENTER)
@@ -328,6 +330,8 @@ def check_share(browser, scene, pictures):
     heading(browser, "You take part")
     expect(zone["zoneName"] in scene.zones_of(scene.other), "who accepts takes no part")
     expect(browser.run("return document.getElementById('fallback').href").startswith(scene.app.origin + "/get?shortGUID="), "the fallback is another one")
+    # The code for a telephone is at the end of the page.
+    browser.run("scrollTo(0, document.documentElement.scrollHeight)")
     browser.picture(os.path.join(pictures, "share-accepted.png"))
     read = scanned(os.path.join(pictures, "share-accepted.png"))
     expect(read == url, f"a telephone reads {read}")

@@ -344,8 +344,24 @@ const authTokenStore = {
         renameSync(`${tokenFile}.new`, tokenFile);
     },
 };
+let asked = 0;
+/** Sends a request, and writes down when it began and ended. */
+async function noted(url, options) {
+    const line = `${new Date().toISOString().slice(11, 23)} ${asked += 1}`;
+    const note = (text) => process.stderr.write(`${line} ${text}\n`);
+    note(new URL(url).pathname);
+    try {
+        const answer = await fetch(url, options);
+        note(answer.status);
+        return answer;
+    } catch (error) {
+        note(error);
+        throw error;
+    }
+}
 const container = CloudKit.configure({
-    serverURL, containers: [{ containerIdentifier, environment: "development", apiTokenAuth: { apiToken } }], services: { authTokenStore },
+    serverURL, containers: [{ containerIdentifier, environment: "development", apiTokenAuth: { apiToken } }],
+    services: { authTokenStore, fetch: noted },
 }).getDefaultContainer();
 const device = new Device(id, folder, container.privateCloudDatabase, kind === "atomic");
 for await (const line of createInterface({ input: process.stdin })) {
