@@ -143,7 +143,7 @@ struct EncryptedTracesTests {
     }
 
     /// Returns the files below folders that have one of the forms.
-    private static func files(with bytes: [UInt8], in folders: [String]) throws -> [String] {
+    static func files(with bytes: [UInt8], in folders: [String]) throws -> [String] {
         let forms = forms(of: bytes)
         return try folders.flatMap { folder in
             try FileManager.default.subpathsOfDirectory(atPath: folder).map { "\(folder)/\($0)" }.filter { path in

@@ -10,57 +10,6 @@ import Testing
 /// Tests of how a device gets, loses and resets an account's keys, over two stores of keys and a server in its own
 /// process.
 @Suite(.timeLimit(.minutes(5))) struct UserKeysTests {
-    private struct NothingWaits: Error {}
-
-    /// Has a device enrolled by another one. The user reads the code of each, and types it in on the other.
-    /// - Parameter typing: returns the code that the user types in for the one that was read.
-    private func enrol(
-        _ new: KeyProcess, by old: KeyProcess, typing: @escaping @Sendable (String) -> String = { $0 }
-    ) async throws -> (joined: Result<Void, any Error>, added: Result<String, any Error>) {
-        let (newKeys, oldKeys) = (try await new.keys(), try await old.keys())
-        let (names, name) = AsyncStream.makeStream(of: String.self)
-        let (newCodes, newCode) = AsyncStream.makeStream(of: String.self)
-        let (oldCodes, oldCode) = AsyncStream.makeStream(of: String.self)
-        async let joined: Result<Void, any Error> = outcome {
-            // The other side waits for these no longer, also if this one failed.
-            defer {
-                name.finish()
-                newCode.finish()
-            }
-            try await newKeys.enrol {
-                name.yield($0)
-            } compare: { code in
-                newCode.yield(code)
-                return await oldCodes.first { _ in true }.map(typing)
-            }
-        }
-        async let added: Result<String, any Error> = outcome {
-            defer { oldCode.finish() }
-            let shown = await names.first { _ in true }
-            guard let waiting = try await oldKeys.waiting().first(where: { $0.name == shown }) else { throw NothingWaits() }
-            return try await oldKeys.approve(waiting) { code in
-                oldCode.yield(code)
-                return await newCodes.first { _ in true }.map(typing)
-            }
-        }
-        return await (joined, added)
-    }
-
-    private func outcome<Value: Sendable>(_ body: @Sendable () async throws -> Value) async -> Result<Value, any Error> {
-        do {
-            return .success(try await body())
-        } catch {
-            return .failure(error)
-        }
-    }
-
-    /// Has a device enrolled.
-    private func join(_ new: KeyProcess, by old: KeyProcess) async throws {
-        let (joined, added) = try await enrol(new, by: old)
-        try joined.get()
-        _ = try added.get()
-    }
-
     private func expectNoKeys(_ process: KeyProcess, _ zone: CKRecordZone.ID = Device.zoneID) async throws {
         let error = try #require(await #expect(throws: CKError.self) { try await process.toSave(zone) })
         #expect(error.code == .accountTemporarilyUnavailable)
@@ -79,7 +28,7 @@ import Testing
             #expect(try await phone.keys().status().keys == .none)
             let sealed = try await phone.toSave()
             #expect(try await tablet.keys().status().keys == .elsewhere)
-            try await join(tablet, by: phone)
+            try await tablet.join(by: phone)
             #expect(try await process("tablet").toOpen()?.newest.proof == sealed.newest.proof)
             #expect(try await process("tablet").toSave().newest.proof == sealed.newest.proof)
             let (one, two) = (try await phone.keys(), try await tablet.keys())
@@ -105,7 +54,7 @@ import Testing
         try await KeyProcess.withDevices { process, _ in
             let (phone, tablet) = (try process("phone"), try process("tablet"))
             _ = try await phone.toSave()
-            let (joined, added) = try await enrol(tablet, by: phone) { code in String(code.dropLast()) + (code.hasSuffix("0") ? "1" : "0") }
+            let (joined, added) = try await tablet.enrol(by: phone) { code in String(code.dropLast()) + (code.hasSuffix("0") ? "1" : "0") }
             #expect(throws: EnrolmentFault.otherCode) { try joined.get() }
             #expect(throws: EnrolmentFault.otherCode) { try added.get() }
             #expect(try await phone.keys().fingerprint().statement == 0)
@@ -113,7 +62,7 @@ import Testing
             try await expectNoKeys(try process("tablet"))
             let kept = try await tablet.line.keyStore.keys(of: try await tablet.keys().exchange.account)
             #expect(kept.device == nil && kept.own == nil)
-            try await join(tablet, by: phone)
+            try await tablet.join(by: phone)
         }
     }
 
@@ -130,7 +79,7 @@ import Testing
             let (_, log, _) = try device.begin(name, recovery: RecoveryKey(of: name, using: &random), using: &random)
             let (waits, wait) = AsyncStream.makeStream(of: Void.self)
             let newKeys = try await tablet.keys()
-            async let joined: Result<Void, any Error> = outcome {
+            async let joined: Result<Void, any Error> = KeyProcess.outcome {
                 defer { wait.finish() }
                 try await newKeys.enrol { _ in
                     wait.yield()
@@ -201,7 +150,7 @@ import Testing
         try await KeyProcess.withDevices { process, _ in
             let (phone, tablet) = (try process("phone"), try process("tablet"))
             let sealed = try await phone.toSave()
-            try await join(tablet, by: phone)
+            try await tablet.join(by: phone)
             let id = try #require(try await tablet.keys().devices().first(where: \.isThis)).id
             #expect(try await phone.keys().remove(id) == ["Notes"])
             #expect(try await process("tablet").keys().status().keys == .removed)
@@ -215,7 +164,7 @@ import Testing
             await #expect(throws: KeyLogFault.self) { try await phone.keys().remove(own) }
             #expect(try await refusal { _ = try await phone.keys().remove("tablet") }.contains("not the ID"))
             let again = try process("tablet")
-            try await join(again, by: phone)
+            try await again.join(by: phone)
             #expect(try await again.toOpen()?.newest.proof == renewed.newest.proof)
             #expect(try await again.keys().devices().contains { $0.id == id } == false)
         }
@@ -225,7 +174,7 @@ import Testing
         try await KeyProcess.withDevices { process, _ in
             let (phone, tablet) = (try process("phone"), try process("tablet"))
             let sealed = try await phone.toSave()
-            try await join(tablet, by: phone)
+            try await tablet.join(by: phone)
             let id = try #require(try await phone.keys().devices().first(where: \.isThis)).id
             #expect(try await tablet.keys().remove(id) == ["Notes"])
             let renewed = try #require(try await process("tablet").toOpen())
@@ -244,7 +193,7 @@ import Testing
             let sealed = try await phone.toSave(zone)
             let before = try await phone.keys().fingerprint()
             let words = try await phone.keys().recoveryWords().words
-            try await join(tablet, by: phone)
+            try await tablet.join(by: phone)
             try await phone.keys().reset()
             let after = try await phone.keys().fingerprint()
             #expect(after.fingerprint != before.fingerprint && after.statement == 0)
@@ -253,7 +202,7 @@ import Testing
             #expect(next.newest.id.scope != sealed.newest.id.scope && next.older.isEmpty)
             #expect(try await process("tablet").keys().status().keys == .elsewhere)
             try await expectNoKeys(try process("tablet"), zone)
-            try await join(try process("tablet"), by: phone)
+            try await process("tablet").join(by: phone)
             #expect(try await process("tablet").toOpen(zone)?.newest.proof == next.newest.proof)
             #expect(try await process("tablet").keys().fingerprint().fingerprint == after.fingerprint)
         }
@@ -268,7 +217,7 @@ import Testing
             note["text"] = "plain bread"
             for key in ["diagnosis", "remedy"] { note.encryptedValues[key] = "measles" }
             try await CKContainer(line: phone.line).privateCloudDatabase.save(note)
-            try await join(try process("tablet"), by: phone)
+            try await process("tablet").join(by: phone)
             #expect(try await database("tablet").record(for: id).encryptedValues.allKeys() == ["diagnosis", "remedy"])
             try await phone.keys().reset()
             for device in ["phone", "tablet"] {

@@ -11,6 +11,8 @@ import NacreLocks
 final class NoteApp: CKSyncEngineDelegate {
     struct Note: Equatable, Sendable {
         var words: Set<String> = []
+        /// The same words as encrypted values.
+        var secrets: Set<String> = []
         /// The system fields of the server's version.
         var system: Data?
         /// The note that this note is deleted with.
@@ -50,12 +52,16 @@ final class NoteApp: CKSyncEngineDelegate {
     let mends = Locked(true)
     /// Whether it is a newer version of the app, which has notes with colours.
     let knowsColours: Bool
+    /// Whether notes have each word as an encrypted value too.
+    let seals: Bool
 
     init(
-        zoneID: CKRecordZone.ID = CKRecordZone.ID(zoneName: "Notes"), disk: Disk = Disk(), diesAfter events: Int? = nil, knowsColours: Bool = false
+        zoneID: CKRecordZone.ID = CKRecordZone.ID(zoneName: "Notes"), disk: Disk = Disk(), diesAfter events: Int? = nil, knowsColours: Bool = false,
+        seals: Bool = false
     ) {
         self.zoneID = zoneID
         self.knowsColours = knowsColours
+        self.seals = seals
         memory = Locked(Memory(disk: disk, notes: disk.notes, eventsLeft: events))
     }
 
@@ -91,8 +97,14 @@ final class NoteApp: CKSyncEngineDelegate {
     // MARK: The user's changes
 
     func write(_ name: String, _ word: String, _ engine: CKSyncEngine, in zoneID: CKRecordZone.ID? = nil) {
-        change(CKRecord.ID(recordName: name, zoneID: zoneID ?? self.zoneID), engine) { $0.words.insert(word) }
+        change(CKRecord.ID(recordName: name, zoneID: zoneID ?? self.zoneID), engine) { note in
+            note.words.insert(word)
+            if seals { note.secrets.insert(Self.secret(word)) }
+        }
     }
+
+    /// Returns a word as an encrypted value: a text that is in no plain field.
+    static func secret(_ word: String) -> String { "sealed-7f31-\(word)" }
 
     func change(_ id: CKRecord.ID, _ engine: CKSyncEngine, _ edit: (inout Note) -> Void) {
         memory.withLock { edit(&$0.notes[id, default: Note()]) }
@@ -154,6 +166,7 @@ final class NoteApp: CKSyncEngineDelegate {
         guard let note = notes[recordID] else { return nil }
         let record = note.system.flatMap(Self.unarchived) ?? CKRecord(recordType: "Note", recordID: recordID)
         record["words"] = note.words.sorted()
+        if seals { record.encryptedValues["secrets"] = note.secrets.sorted() }
         if let parent = note.parent { record["parent"] = CKRecord.Reference(recordID: parent, action: .deleteSelf) }
         if knowsColours, let colour = note.colour { record["colour"] = colour }
         return record
@@ -205,10 +218,12 @@ final class NoteApp: CKSyncEngineDelegate {
 
     private func merge(_ record: CKRecord, keepsOwn: Bool) {
         let words = Set(record["words"] as? [String] ?? [])
+        let secrets = Set(record.encryptedValues["secrets"] as? [String] ?? [])
         memory.withLock { memory in
             let own = keepsOwn ? memory.notes[record.recordID] : nil
             memory.notes[record.recordID] = Note(
-                words: words.union(own?.words ?? []), system: Self.archived(record), parent: (record["parent"] as? CKRecord.Reference)?.recordID,
+                words: words.union(own?.words ?? []), secrets: secrets.union(own?.secrets ?? []), system: Self.archived(record),
+                parent: (record["parent"] as? CKRecord.Reference)?.recordID,
                 colour: own?.colour ?? record["colour"] as? String)
         }
     }

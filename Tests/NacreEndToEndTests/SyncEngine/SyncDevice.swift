@@ -19,15 +19,16 @@ final class SyncDevice: Sendable {
     /// Makes a device.
     /// - Parameter token: An account token; nil: the one that `CloudKitServer.configure` sets for the cloud's
     ///   container.
+    /// - Parameter keyStore: The device's folder of keys; nil: in memory.
     init(
         _ cloud: NewCloud, token: String?, scope: CKDatabase.Scope = .private, app: NoteApp = NoteApp(), automatically: Bool = false,
-        clock: SyncClock = SyncClock(jumps: true)
+        clock: SyncClock = SyncClock(jumps: true), keyStore: KeyStore? = nil
     ) throws {
         let server = CloudKitServer(
             url: try WebServicesClient.url(cloud.server.url), environment: .development, apiToken: cloud.apiToken, accountToken: token)
         let line = ServerLine(
             identifier: cloud.container, source: token == nil ? .ambient : .explicit(server), transport: transport, timekeeper: clock.timekeeper,
-            log: { _ in })
+            keyStore: keyStore, log: { _ in })
         container = CKContainer(line: line)
         self.clock = clock
         self.scope = scope
@@ -43,7 +44,7 @@ final class SyncDevice: Sendable {
 
     /// Kills the app, and starts it again with the contents of its disk.
     func restart(diesAfter events: Int? = nil, automatically: Bool = false) {
-        let app = NoteApp(zoneID: app.zoneID, disk: app.disk, diesAfter: events, knowsColours: app.knowsColours)
+        let app = NoteApp(zoneID: app.zoneID, disk: app.disk, diesAfter: events, knowsColours: app.knowsColours, seals: app.seals)
         let engine = Self.engine(app, database, automatically)
         running.withLock { $0 = (app, engine) }
     }

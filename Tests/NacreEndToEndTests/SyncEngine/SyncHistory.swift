@@ -14,7 +14,7 @@ struct SyncHistory {
     static let steps = 40
 
     private(set) var random: SeededRandom
-    let devices: [SyncDevice]
+    private(set) var devices: [SyncDevice]
 
     init(_ devices: [SyncDevice], _ random: SeededRandom) {
         self.devices = devices
@@ -25,18 +25,43 @@ struct SyncHistory {
     static var seeds: [UInt64] { (0..<3).map { HistorySeed.value &+ $0 } }
 
     mutating func run(_ act: Act) async throws {
+        begin()
+        for _ in 0..<Self.steps { try await step(act) }
+        try await end()
+    }
+
+    /// Has requests of the devices fail from now on.
+    mutating func begin() {
         for device in devices { device.transport.fail(Self.faults(random.branch())) }
-        for _ in 0..<Self.steps {
-            let device = devices[Int.random(in: devices.indices, using: &random)]
-            switch Int.random(in: 0..<10, using: &random) {
-            case 0..<5: try await act(device, &random)
-            case 5, 6: await device.send()
-            case 7, 8: await device.fetch()
-            default: await die(device)
-            }
+    }
+
+    /// Lets one device do one thing.
+    mutating func step(_ act: Act) async throws {
+        let device = devices[Int.random(in: devices.indices, using: &random)]
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0..<5: try await act(device, &random)
+        case 5, 6: await device.send()
+        case 7, 8: await device.fetch()
+        default: await die(device)
         }
+    }
+
+    /// Ends the faults, and has the devices come to rest.
+    func end() async throws {
         for device in devices { device.transport.fail(nil) }
         try await rest()
+    }
+
+    /// Lets another device take part, whose requests fail too.
+    mutating func add(_ device: SyncDevice) {
+        device.transport.fail(Self.faults(random.branch()))
+        devices.append(device)
+    }
+
+    /// Lets a device take part no longer.
+    mutating func remove(_ device: SyncDevice) {
+        device.transport.fail(nil)
+        devices.removeAll { $0 === device }
     }
 
     /// Kills a device at once, or in the middle of its next work.
