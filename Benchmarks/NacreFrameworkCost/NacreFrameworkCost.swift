@@ -4,6 +4,7 @@ import Foundation
 /// Measures what an app spends on each record that it saves or fetches. Prints one JSON object.
 ///
 ///     NacreFrameworkCost save|fetch|changes|engine-save|engine-fetch|sync|bytes|wait|upload|download ZONE COUNT
+///     NacreFrameworkCost save-plain|save-sealed|fetch-plain|fetch-sealed|files-up|files-down ZONE COUNT [PER]
 ///
 /// `save` saves COUNT new records 400 at a time. `fetch` fetches all changes of the zone, 200 a page, and keeps none.
 /// The server and the account come from the environment, as for any app. `changes` fetches the same with one
@@ -11,7 +12,9 @@ import Foundation
 /// `sync` fetches as an app does that follows a zone (one operation), waits for a line, and fetches later changes.
 /// `bytes` gets the pages of `fetch` with libcurl alone, reads only their tokens, and prints the number of bytes as
 /// `records`. `wait` has COUNT requests at once wait for changes, and prints their cost. `upload` and `download` move
-/// one file of COUNT bytes, and print the memory above rest as `growth_megabytes`.
+/// one file of COUNT bytes, and print the memory above rest as `growth_megabytes`. `save-plain` and `save-sealed` save
+/// COUNT records at once as many as PER says, with the same values plain or encrypted. `files-up` and `files-down` move
+/// COUNT files of 10 MB, one after another; in a zone with keys they are sealed.
 @main
 struct NacreFrameworkCost {
     private static let recordsPerSave = 400
@@ -19,7 +22,7 @@ struct NacreFrameworkCost {
 
     static func main() async throws {
         let arguments = CommandLine.arguments
-        guard arguments.count == 4, let count = Int(arguments[3]) else { throw Misuse() }
+        guard (4...5).contains(arguments.count), let count = Int(arguments[3]) else { throw Misuse() }
         let database = CKContainer.default().privateCloudDatabase
         let zone = CKRecordZone.ID(zoneName: arguments[2], ownerName: CKCurrentUserDefaultName)
         if arguments[1] == "wait" { return try await Waiting().wait(count, seconds: 5, usage: usage) }
@@ -40,6 +43,8 @@ struct NacreFrameworkCost {
             case "engine-fetch": try await EngineApp(database).fetch(zone)
             case "bytes": try await Pages().read(arguments[2])
             case "sync": try await sync(zone, of: database)
+            case "save-plain", "save-sealed", "fetch-plain", "fetch-sealed", "files-up", "files-down":
+                try await Sealing(zone, of: database).run(arguments[1], count, per: arguments.last.flatMap { Int($0) } ?? recordsPerPage)
             default: throw Misuse()
             }
         let seconds = began.duration(to: clock.now) / .seconds(1)
