@@ -23,6 +23,8 @@ enum EncryptionTarget {
         }
         if let value = check(SealedValue.self, bytes), let key, let record {
             promise("a key opens nothing that it did not seal", (try? key.open(value, of: record, field: "mood")) == nil)
+            let chunks = try? ChunkSealing(key, place: record.place)
+            promise("a key opens no chunk that it did not seal", [true, false].allSatisfy { (try? chunks?.open(value, isLast: $0)) == nil })
         }
         if let manifest = check(ScopeManifest.self, bytes) {
             let parts = manifest.parts
@@ -43,7 +45,34 @@ enum EncryptionTarget {
             let words = (try? RecoveryWords.words(for: secret))?.joined(separator: " ")
             promise("words that were read have one secret", words.flatMap { try? RecoveryWords.secret(from: $0) } == secret)
         }
+        if let code = EnrolmentCode(typed: text) {
+            promise("a code is read as it is shown", EnrolmentCode(typed: "\(code)") == code && code.number < EnrolmentCode.count)
+        }
+        if let ranges = FileChunks.ranges(inSealedFile: bytes.count) {
+            promise("the chunks of a sealed file are all of it", ranges.reduce(0) { $0 + $1.count } == bytes.count)
+        }
+        checkTree(bytes)
         checkChain(bytes)
+    }
+
+    /// Reads a number, and digests behind it: the edge of a tree as a server keeps it, and the proofs that it shows.
+    private static func checkTree(_ bytes: [UInt8]) {
+        guard bytes.count >= 8 else { return }
+        let size = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        let digests = stride(from: 8, to: bytes.count, by: Digest.length).compactMap { Digest(Array(bytes[$0...].prefix(Digest.length))) }
+        for proof in [TreeProof(of: size / 2, in: size), TreeProof(from: size / 2, to: size)] {
+            promise("a proof has two nodes at most for each level", (proof?.nodes.count ?? 0) <= 2 * UInt64.bitWidth)
+        }
+        guard let newer = Int(exactly: size), let root = Digest(SHA256.digest(bytes)) else { return }
+        let (head, proof) = (MerkleHead(size: newer, root: root.bytes), digests.map(\.bytes))
+        promise("a head has no entry that nobody put there", !head.includes(bytes, at: newer / 2, proof: proof))
+        if newer > 1 {
+            promise("a head extends no tree that it did not grow from", !head.extends(MerkleHead(size: newer / 2, root: root.bytes), proof: proof))
+        }
+        // A tree of so many statements is none that a server has.
+        guard size < UInt64(Int32.max), var edge = TreeEdge(size: size, digests: digests) else { return }
+        promise("an edge that was read is kept as it was read", edge.size == size && edge.digests == digests)
+        promise("a statement completes a node", !edge.append(bytes).isEmpty && edge.size == size + 1)
     }
 
     /// Reads several forms, each behind its length in two bytes: the statements of a log, or the manifests of a scope.

@@ -1,5 +1,6 @@
 """Long random histories: requests at once against the same one by one, and over an engine that gives no more than it promises and fails now and then;
-SQLite against the oracle in memory; who is shown what against a naive model; queries against a look at every record."""
+SQLite against the oracle in memory; who is shown what against a naive model; queries against a look at every record;
+devices with encrypted values whose keys change."""
 
 import suites
 
@@ -20,6 +21,11 @@ QUERIES_PER_MAP = 200
 KINDS = [
     "NacreCloudContainerTests.HistoryTests", "NacreCloudStoreTests.EnginesAgree", "NacreCloudServerTests.WhoSeesWhatFuzzTests"]
 
+
+# Histories of devices with encrypted values.
+SEALED = 200
+SEALED_LEAST = 4
+SECONDS_PER_SEALED_MAX = 60
 
 # Rules over every engine, and every place at which a store or a disk may fail. A debug build needs a fifth of it.
 WHOLE = ["NacreCloudContainerTests", "NacreCloudStoreTests", "NacreCloudServerTests.SavedBackTests"]
@@ -43,4 +49,9 @@ def run(soak):
             soak, QUERY_KINDS, 120 + asked * SECONDS_PER_QUERY_MAX, NACRE_SEED=soak.random.randrange(2**32), NACRE_QUERIES=asked,
             NACRE_MAPS=max(1, asked // QUERIES_PER_MAP))
         left -= asked
-    return f"{searched:,} tests over all engines and places; {total:,} operations on records in each of {len(KINDS)} kinds of history, {histories} seeds; {queries:,} queries"
+    sealed = soak.share(SEALED, SEALED_LEAST)
+    suites.run(
+        soak, ["NacreEndToEndTests.EncryptedHistoryTests"], 120 + sealed * SECONDS_PER_SEALED_MAX, NACRE_SEED=soak.random.randrange(2**32),
+        NACRE_ENCRYPTED_HISTORIES=sealed)
+    return (f"{searched:,} tests over all engines and places; {total:,} operations on records in each of {len(KINDS)} kinds of history, {histories} seeds; "
+            f"{queries:,} queries; {sealed} histories of encrypted values")

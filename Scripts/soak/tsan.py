@@ -1,4 +1,4 @@
-"""ThreadSanitizer over the whole test suite."""
+"""ThreadSanitizer over the whole test suite, or over the suites that `--only` names."""
 
 import glob
 import os
@@ -46,7 +46,7 @@ def run(soak):
     forget(reports)
     # One test at a time: a race is within a test, and tests that wait have deadlines, which hundreds at once would miss on two cores.
     count = suites.run(
-        soak, [], TEST_SECONDS_MAX, [*FLAGS, *path, "--no-parallel"], TSAN_OPTIONS=options(reports, exit_code=0), NACRE_OPERATIONS=OPERATIONS,
+        soak, soak.only, TEST_SECONDS_MAX, [*FLAGS, *path, "--no-parallel"], TSAN_OPTIONS=options(reports, exit_code=0), NACRE_OPERATIONS=OPERATIONS,
         NACRE_QUERIES=QUERIES, NACRE_SEED=soak.random.randrange(2**32))
     races = found(reports)
     if races:
