@@ -93,7 +93,7 @@ let package = Package(
                 "NacreCloudStore", "NacreCloudWire", "NacreHTTPServer",
                 "NacreLocks", "NacreRandom",
             ]),
-        module("NacreCloudTorture", ["NacreCloudWire", "NacreLocks", "NacreRandom", "NacreHTTPClient"]),
+        module("NacreCloudTorture", ["CloudKit", "NacreCloudWire", "NacreLocks", "NacreRandom", "NacreHTTPClient"]),
         .executableTarget(
             name: "NacreCloudCLI",
             dependencies: [
@@ -140,7 +140,7 @@ let package = Package(
         tests(
             "NacreCloudTortureTests",
             [
-                "NacreCloudTorture", "NacreCloudServer", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage",
+                "CloudKit", "NacreCloudTorture", "NacreCloudServer", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage",
                 "NacreCloudStore", "NacreCloudWire", "NacreCrypto", "NacreHTTPClient",
                 "NacreLocks", "NacreTelemetry", "NacreCloudTestSupport",
             ]),

@@ -1,3 +1,4 @@
+package import CloudKit
 import Foundation
 package import NacreCloudWire
 import NacreRandom
@@ -28,6 +29,8 @@ package struct TortureOptions: Sendable {
     package var signIn: (@Sendable () async throws -> String)?
     /// Another container and a device's token there; nil: no device listens in another one.
     package var stranger: (container: String, accountToken: String)?
+    /// The keys of this device for encrypted values; nil: no value is encrypted.
+    package var keys: KeyStore?
     /// Seconds that a notification may take. Ours: a worker that was killed is followed by another after a minute.
     package var tellingSeconds = 90.0
     package var seed: UInt64
@@ -54,6 +57,8 @@ package struct TortureGoal: Sendable {
     package var familySteps: Int
     /// Steps of file keepers.
     package var fileSteps: Int
+    /// Steps of keepers of encrypted values, in runs with keys.
+    package var secretSteps: Int
     /// Bursts of three accounts at a zone of each.
     package var shareBursts: Int
     /// Turns in which devices subscribe, are notified, and unsubscribe; and those of guests of a share.
@@ -67,12 +72,13 @@ package struct TortureGoal: Sendable {
     package var restarts: Int
 
     package init(
-        batches: Int, familySteps: Int, fileSteps: Int = 0, shareBursts: Int = 0, tellings: Int = 0, guestTellings: Int = 0, questions: Int = 0,
-        indexChanges: Int = 0, restarts: Int = 0
+        batches: Int, familySteps: Int, fileSteps: Int = 0, secretSteps: Int = 0, shareBursts: Int = 0, tellings: Int = 0, guestTellings: Int = 0,
+        questions: Int = 0, indexChanges: Int = 0, restarts: Int = 0
     ) {
         self.batches = batches
         self.familySteps = familySteps
         self.fileSteps = fileSteps
+        self.secretSteps = secretSteps
         self.shareBursts = shareBursts
         self.tellings = tellings
         self.guestTellings = guestTellings
@@ -82,8 +88,9 @@ package struct TortureGoal: Sendable {
     }
 
     func reaches(_ goal: TortureGoal) -> Bool {
-        batches >= goal.batches && familySteps >= goal.familySteps && fileSteps >= goal.fileSteps && shareBursts >= goal.shareBursts
-            && tellings >= goal.tellings && guestTellings >= goal.guestTellings && questions >= goal.questions && indexChanges >= goal.indexChanges
+        batches >= goal.batches && familySteps >= goal.familySteps && fileSteps >= goal.fileSteps && secretSteps >= goal.secretSteps
+            && shareBursts >= goal.shareBursts && tellings >= goal.tellings && guestTellings >= goal.guestTellings && questions >= goal.questions
+            && indexChanges >= goal.indexChanges
             && restarts >= goal.restarts
     }
 }
@@ -119,6 +126,8 @@ package enum TortureFault: Error, Sendable {
     case notAURL
     /// The server refused the preparation of the run.
     case refused(ServerError)
+    /// An account has keys, and this device has none; or there is no telling.
+    case noKeys(String)
     /// No server answered for too long.
     case silent(String)
     /// The server was not killed or not started.
@@ -155,6 +164,7 @@ package struct Torture: Sendable {
         let began = ContinuousClock.now
         let end = began + .seconds(options.seconds)
         let accounts = try await accounts()
+        for account in accounts { try await expectKeys(of: account) }
         var report = TortureReport(seed: options.seed, accounts: accounts.count)
         repeat {
             let deadline = options.goal == nil ? min(end, ContinuousClock.now + .seconds(Self.roundSeconds)) : end
@@ -195,6 +205,26 @@ package struct Torture: Sendable {
         return accounts
     }
 
+    /// Returns the container of an app that was just started on an account's first device; nil in runs without keys.
+    private func startedApp(of account: Account) -> (@Sendable () -> CKContainer)? {
+        guard let keys = options.keys, let url = URL(string: options.url) else { return nil }
+        let server = CloudKitServer(
+            url: url, environment: CloudKitServer.Environment(rawValue: options.environment), accountToken: account.devices[0].token)
+        return { [container = options.container] in CKContainer(identifier: container, server: server, keyStore: keys) }
+    }
+
+    /// Checks that this device has an account's keys, or may make them.
+    private func expectKeys(of account: Account) async throws(TortureFault) {
+        guard let app = startedApp(of: account) else { return }
+        let status: UserKeys.Status
+        do throws(CKError) {
+            status = try await app().userKeys().status()
+        } catch {
+            throw .noKeys("\(error.localizedDescription)")
+        }
+        guard [.none, .here].contains(status.keys) else { throw .noKeys("\(account.user): \(status.keys.rawValue). \(status.next)") }
+    }
+
     private func asked<Answer>(_ body: () async throws(AskFault) -> Asker.Asked<Answer>) async throws(TortureFault) -> Answer {
         do throws(AskFault) {
             return try await body().answer
@@ -218,7 +248,9 @@ package struct Torture: Sendable {
         let shared = ZoneID(zoneName: zone.zoneName + "-shared")
         let heard = ZoneID(zoneName: zone.zoneName + "-heard")
         let asked = ZoneID(zoneName: zone.zoneName + "-asked")
-        let zones = [zone, families, files, told, shared, heard] + (options.askers > 0 ? [asked] : [])
+        let sealed = ZoneID(zoneName: zone.zoneName + "-sealed")
+        let zones =
+            [zone, families, files, told, shared, heard] + (options.askers > 0 ? [asked] : []) + (options.keys == nil ? [] : [sealed])
         for account in accounts {
             for zone in zones { try await change(.create, zone, account.devices[0]) }
         }
@@ -231,11 +263,13 @@ package struct Torture: Sendable {
             var goal = options.goal
             if index > 0 { goal?.guestTellings = 0 }
             return Arena(
-                zoneID: zone, familyZoneID: families, fileZoneID: files, toldZoneID: told, sharedZoneID: shared, heardZoneID: heard,
+                zoneID: zone, familyZoneID: families, fileZoneID: files, sealedZoneID: sealed, toldZoneID: told, sharedZoneID: shared,
+                heardZoneID: heard,
                 sharing: guests.isEmpty ? .nothing : !isTelling ? .allAtOnce : index == 0 ? .telling : .nothing,
                 askedZoneID: asked, askers: options.askers, notes: options.notes, indexes: index == 0 ? options.indexes : nil, closures: closures,
                 tellingPatience: .seconds(options.tellingSeconds), signIn: index == 0 ? options.signIn : nil,
-                stranger: index == 0 ? stranger : nil, mayDie: options.restarts != nil, place: index, user: account.user,
+                stranger: index == 0 ? stranger : nil, startApp: startedApp(of: account), mayDie: options.restarts != nil, place: index,
+                user: account.user,
                 guests: guests.map { Arena.Guest(user: $0.user, asker: $0.devices[0]) }, devices: account.devices,
                 board: Board(goal: goal), run: "\(name)-\(number)")
         }

@@ -30,6 +30,7 @@ package struct TortureReport: Sendable, Encodable {
                 + "\(counts.tokensExpired) expired",
             "lookups  \(counts.lookups), queries \(counts.queries)",
             "files    \(counts.filesSaved) saved, \(counts.filesRead) read back",
+            "secrets  \(counts.secretsSaved) saved, \(counts.secretsRead) read back",
             "pushes   \(counts.recordsTold) told to other devices, \(counts.subscriptionsEnded) subscriptions and \(counts.devicesSignedOut) devices "
                 + "ended; \(counts.guestsTold) to guests, \(counts.guestsExcluded) excluded",
             "shares   \(counts.shareJoins) joins, \(counts.shareLeaves) leaves, \(counts.shareRevocations) taken back, \(counts.shareMoves) moves, "

@@ -1,3 +1,4 @@
+import CloudKit
 import Foundation
 import NacreCloudContainer
 import NacreCloudStorage
@@ -107,6 +108,47 @@ import Testing
             report = try await runOfQueries(over: LostBuildStore(try await Engine.sqlite.makeStore()), questions: 60, indexChanges: 12)
         }
         #expect(Set(report.violations.map(\.kind)) == [.missed], "NACRE_SEED=\(report.seed), \(report.violations)")
+    }
+
+    /// Runs torture in which an app saves encrypted values, and little more is done.
+    private func runOfSecrets(over store: any Store, steps: Int, restarts: Int = 0) async throws -> TortureReport {
+        let server = try await ServedStore(store)
+        var options = server.options(seconds: 300, seed: HistorySeed.value)
+        (options.writers, options.readers, options.askers) = (1, 1, 0)
+        options.keys = KeyStore(folder: nil)
+        options.goal = TortureGoal(batches: 1, familySteps: 1, secretSteps: steps, restarts: restarts)
+        return try await server.run(options)
+    }
+
+    @Test func `encrypted values that were acknowledged are there and open, over the ends of server and app too`() async throws {
+        let report = try await runOfSecrets(over: try await Engine.sqlite.makeStore(), steps: 40, restarts: 2)
+        #expect(report.violations == [], "NACRE_SEED=\(report.seed)")
+        #expect(report.restarts >= 2 && report.counts.secretsSaved > 40 && report.counts.secretsRead > 40, "\(report.counts)")
+    }
+
+    @Test func `a record whose encrypted value goes back to an older version is found out`() async throws {
+        let report = try await runOfSecrets(over: LostSecretStore(try await Engine.sqlite.makeStore()), steps: 400)
+        #expect(Set(report.violations.map(\.kind)) == [.lostSecret], "NACRE_SEED=\(report.seed), \(report.violations)")
+    }
+
+    @Test func `a device without an account's keys is told so before anything is saved`() async throws {
+        let server = try await ServedStore(try await Engine.memory.makeStore())
+        var options = server.options(seconds: 1, seed: 1)
+        let app = CKContainer(
+            identifier: options.container,
+            server: CloudKitServer(url: try #require(URL(string: options.url)), environment: .development, accountToken: options.accountTokens[0]),
+            keyStore: KeyStore(folder: nil))
+        let record = CKRecord(recordType: "Secret")
+        record.encryptedValues["secret"] = "measles"
+        try await app.privateCloudDatabase.save(record)
+        options.keys = KeyStore(folder: nil)
+        await #expect {
+            _ = try await Torture(options).run()
+        } throws: { error in
+            guard case .noKeys(let text)? = error as? TortureFault else { return false }
+            return text.contains("elsewhere") && text.contains("nacre keys enrol")
+        }
+        await server.close()
     }
 
     @Test func `a change that is told to nobody is found out`() async throws {

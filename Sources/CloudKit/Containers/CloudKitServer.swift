@@ -82,6 +82,11 @@ extension CKContainer {
     public convenience init(identifier containerIdentifier: String, server: CloudKitServer) {
         self.init(line: ServerLine(identifier: containerIdentifier, source: .explicit(server)))
     }
+
+    /// Makes a container with settings and keys of its own.
+    package convenience init(identifier containerIdentifier: String, server: CloudKitServer, keyStore: KeyStore) {
+        self.init(line: ServerLine(identifier: containerIdentifier, source: .explicit(server), keyStore: keyStore))
+    }
 }
 
 /// The servers that calls of `CloudKitServer` configured.

@@ -36,6 +36,8 @@ package struct Violation: Error, Hashable, Sendable, Encodable, CustomStringConv
         case orphan
         /// A file is gone, or has other bytes than those that were acknowledged.
         case lostFile
+        /// An encrypted value is gone, is not the one that was acknowledged, or does not open.
+        case lostSecret
         /// A device was not notified of a change that it has subscribed to.
         case notTold
         /// A device was notified of a record that is not there, or that it did not subscribe to.

@@ -1,3 +1,4 @@
+import CloudKit
 import NacreCloudWire
 import NacreLocks
 
@@ -8,6 +9,8 @@ struct Arena: Sendable {
     let familyZoneID: ZoneID
     /// The zone of records with files.
     let fileZoneID: ZoneID
+    /// The zone of records with encrypted values.
+    let sealedZoneID: ZoneID
     /// The zone of notifications between devices.
     let toldZoneID: ZoneID
     /// The zone that the account shares with the guests.
@@ -29,6 +32,8 @@ struct Arena: Sendable {
     let signIn: (@Sendable () async throws -> String)?
     /// A device in another container; nil: there is none.
     let stranger: Asker?
+    /// Starts an app on the account's first device anew; nil: no value is encrypted.
+    let startApp: (@Sendable () -> CKContainer)?
     /// Whether the server is killed during the round.
     let mayDie: Bool
     /// The index among the arenas of a round.
@@ -84,6 +89,9 @@ package struct TortureCounts: Sendable, Encodable {
     package var filesSaved = 0
     /// Files that were fetched and compared.
     package var filesRead = 0
+    /// Records that were saved with an encrypted value, and values that were read and compared.
+    package var secretsSaved = 0
+    package var secretsRead = 0
     /// Records of which other devices were notified, counted for each of their subscriptions.
     package var recordsTold = 0
     /// Subscriptions that were deleted, and devices that were signed out, while others still listened.
@@ -130,6 +138,8 @@ package struct TortureCounts: Sendable, Encodable {
         familyPages += other.familyPages
         filesSaved += other.filesSaved
         filesRead += other.filesRead
+        secretsSaved += other.secretsSaved
+        secretsRead += other.secretsRead
         recordsTold += other.recordsTold
         subscriptionsEnded += other.subscriptionsEnded
         devicesSignedOut += other.devicesSignedOut

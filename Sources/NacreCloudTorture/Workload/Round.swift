@@ -70,6 +70,11 @@ struct Round: Sendable {
             await keeper.run()
             return keeper.testimony
         }
+        async let secrets = all(arena.startApp == nil ? 0 : 1) { number in
+            var keeper = SecretKeeper(arena: arena, random: random(for: index, 11 << 16 | number))
+            await keeper.run()
+            return keeper.testimony
+        }
         // An account with one device and no guests has no device to notify.
         async let told = all(arena.devices.count > 1 || !arena.guests.isEmpty || arena.signIn != nil ? 1 : 0) { number in
             var teller = Notifier(number: number, arena: arena, random: random(for: index, 7 << 16 | number))
@@ -99,7 +104,7 @@ struct Round: Sendable {
         let founded = await families
         arena.board.endOfWriting()
         let followed = await read
-        var all = await written + founded + followed + seen + files + told + heard + shared + asked
+        var all = await written + founded + followed + seen + files + secrets + told + heard + shared + asked
         // After a client gave up, no more requests are sent.
         if all.allSatisfy({ $0.silence == nil }) {
             var closing = Reader(number: readers, arena: arena, random: random(for: index, 2 << 16))

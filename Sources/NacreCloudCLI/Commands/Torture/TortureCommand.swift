@@ -1,3 +1,4 @@
+import CloudKit
 import Foundation
 import NacreCloudTorture
 import NacreCloudWire
@@ -29,6 +30,10 @@ enum TortureCommand {
         "other-container", "name", "Another container, where a device is to hear nothing; with --other-token.")
     private static let otherToken = Option.value("other-token", "token", "The account token of that device, good for --other-container.")
 
+    private static let encrypted = Option.flag(
+        "encrypted", "Saves encrypted values too, with the keys that this machine's user has of the accounts; makes those of accounts that have none."
+    )
+
     static let command = Command(
         "torture", "Look for broken promises of a server under load.",
         discussion: """
@@ -38,7 +43,7 @@ enum TortureCommand {
             leave, move and change at random: each must hear of all that is shared with them, and of nothing else. Devices subscribe to what others save, and hear of all of it until the \
             subscription is deleted, the share taken back or, with --sign-in, the device signed out, and of nothing that is saved later. Queries with filters and sorts, page after \
             page, must tell each record that passes throughout once, in order; with --index that command has indexes made and taken away meanwhile, in the \
-            development environment. It makes zones of its own and deletes them, unless they show \
+            development environment. With --encrypted an app saves records with encrypted values and reads them back, also after it was started anew. It makes zones of its own and deletes them, unless they show \
             a violation. With --copy and --put-back an older copy of the data is put back after each round: use it only where nobody else's data is. Exit status: 0 nothing found, 1 a violation, 69 the server went away for a minute.
 
               nacre torture --url http://127.0.0.1:8787 --container iCloud.com.example.Notes \\
@@ -47,7 +52,7 @@ enum TortureCommand {
             """,
         options: [
             url, SharedOptions.container, SharedOptions.environment, account, seconds, writers, readers, seed, kill, start, copy, putBack,
-            index, signIn, otherContainer, otherToken, SharedOptions.json,
+            index, signIn, otherContainer, otherToken, encrypted, SharedOptions.json,
         ]
     ) { call in
         let options = try options(call)
@@ -97,6 +102,7 @@ enum TortureCommand {
         case (_?, nil): throw UsageError(.missingOption(otherToken.spelling), path: call.path)
         case (nil, _?): throw UsageError(.missingOption(otherContainer.spelling), path: call.path)
         }
+        if call.has(encrypted) { options.keys = .ambient }
         options.putBacks = try putBacks(call)
         if options.putBacks != nil, options.restarts == nil { throw UsageError(.missingOption(kill.spelling), path: call.path) }
         return options
@@ -140,6 +146,7 @@ extension CommandFailure {
         case .notAURL: self.init(.usage, "\(url) is not a URL")
         case .silent(let text): self.init(.unreachable, "no server answers at \(url): \(text)")
         case .restart(let text): self.init(.failure, text)
+        case .noKeys(let text): self.init(.failure, "this device has no keys of an account: \(text)")
         case .refused(let error):
             let isAboutWho = [.authenticationFailed, .authenticationRequired, .accessDenied].contains(error.code)
             self.init(
