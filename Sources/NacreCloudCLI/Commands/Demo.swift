@@ -9,7 +9,7 @@ enum Demo {
             Signs two devices of one user in to \(DemoSession.container) on the running server. One saves every time zone (tzdata) and every language \
             (iso-codes) into the zone \(DemoSession.zoneID.zoneName); the other follows its changes, and both must hold the same. Then they edit one \
             record at once, delete one, find the nearest time zones and the languages with a word, be told of a change of one, delete a record to which others belong, show \
-            the user's record to another user, share a trip with one user, who edits it until he is removed, and a zone with another one, who only reads it, and meet \
+            the user's record to another user, share a trip with one user, who edits it until he is removed, and a zone with another one, who only reads it, encrypt a value that only the user's devices can read, and meet \
             a device on which nobody is signed in. The data stays, and the next run works on it; with --token-file every run has a user of its own.
             """,
         options: AdminServer.options + [SharedOptions.json]

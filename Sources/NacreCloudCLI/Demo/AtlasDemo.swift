@@ -39,6 +39,7 @@ struct AtlasDemo {
         try await showChangedPicture()
         try await showUserRecords()
         try await shareTripAndGuide()
+        try await keepSecret()
         try await meetTheSignedOut()
     }
 

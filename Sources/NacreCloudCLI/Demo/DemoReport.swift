@@ -31,6 +31,8 @@ struct DemoReport: Encodable, Sendable {
     var userRecordsRead = 0
     /// Shares accepted: a record tree that a user wrote into until he was removed, and a zone that a third reads.
     var sharesAccepted = 0
+    /// Bytes that the server keeps of a value which one device encrypted and the other read.
+    var sealedBytes = 0
     /// Bytes of the picture that one device saved and the other fetched.
     var pictureBytes = 0
     /// Bytes of a larger picture that was saved again with a ring drawn on it, and the bytes that were sent then.

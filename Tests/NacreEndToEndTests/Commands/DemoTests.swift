@@ -40,6 +40,7 @@ struct DemoTests {
                 "A changed a language, and B showed “A language with the word creole changed”",
                 "notAuthenticated", "read it and may not change it (permissionFailure)",
                 "shared her trip with Ben by its link, and her zone Guide with Cleo", "Cleo was refused (permissionFailure)",
+                "Cleo's phone encrypted her plan, and her tablet read it; the server keeps ",
                 "Ada removed Ben, and his device was told that the zone is gone", "everything was as it should be",
             ] {
                 #expect(first.output.contains(text), "\(text)")
@@ -73,6 +74,7 @@ struct DemoTests {
             #expect(report["notificationsHeard"] as? Double == 2)
             #expect(report["sharesAccepted"] as? Double == 2)
             #expect(report["userRecordsRead"] as? Double == 1)
+            #expect((report["sealedBytes"] as? Double ?? 0) > 100)
             #expect(report["pictureBytes"] as? Double == Double(picture.count))
             // Some chunks of many: those with the ring, and the end, which has the checksums.
             let (all, sent) = (report["changedPictureBytes"] as? Double ?? 0, report["changedPictureBytesSent"] as? Double ?? 0)
