@@ -10,6 +10,7 @@ import { createInterface } from "node:readline";
 import { join } from "node:path";
 
 import CloudKit, { SyncEngine } from "../../Web/cloudkit/src/module.js";
+import { Draws } from "../../Web/cloudkit/tests/support/draws.mjs";
 import { nameOf } from "../../Web/cloudkit/tests/support/notes.mjs";
 
 /** The zone that stays. Notes whose names begin with a device's ID may be deleted in it, by that device. */
@@ -26,28 +27,6 @@ const gone = ["unknownItem", "zoneNotFound", "userDeletedZone"];
 function fatal(text) {
     process.stderr.write(`${text}\n`);
     process.exit(1);
-}
-
-/** Numbers that a seed draws (mulberry32). */
-class Draws {
-    #state;
-
-    constructor(seed) {
-        this.#state = seed >>> 0;
-    }
-
-    /** A whole number from 0 up to a bound. */
-    below(bound) {
-        this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-        let value = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
-        value ^= value + Math.imul(value ^ (value >>> 7), value | 61);
-        return Math.floor((((value ^ (value >>> 14)) >>> 0) / 2 ** 32) * bound);
-    }
-
-    /** One of a list; undefined: it is empty. */
-    of(list) {
-        return list[this.below(list.length)];
-    }
 }
 
 const keyOf = ({ recordName, zoneID }) => `${zoneID.zoneName}/${recordName}`;

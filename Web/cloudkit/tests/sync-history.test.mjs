@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
 import { startCloud } from "./support/cloud.mjs";
+import { Draws } from "./support/draws.mjs";
 import { faults, pair } from "./support/sync.mjs";
 
 const steps = 60;
@@ -15,31 +16,6 @@ const count = Number(process.env.HISTORIES ?? (process.env.SEED ? 1 : 5));
 
 let cloud;
 before(async () => { cloud = await startCloud(); });
-
-/** Numbers that a seed draws (mulberry32). */
-class Draws {
-    #state;
-
-    constructor(seed) {
-        this.#state = seed >>> 0;
-    }
-
-    /** A whole number from 0 up to a bound. */
-    below(bound) {
-        this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-        let value = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
-        value ^= value + Math.imul(value ^ (value >>> 7), value | 61);
-        return Math.floor((((value ^ (value >>> 14)) >>> 0) / 2 ** 32) * bound);
-    }
-
-    oneIn(chances) {
-        return this.below(chances) === 0;
-    }
-
-    of(list) {
-        return list[this.below(list.length)];
-    }
-}
 
 /** The fault of a request, if the draw is one. */
 function drawnFault(draws, path) {
