@@ -82,6 +82,24 @@ struct EncryptedAssetTests {
         #expect(staged.count == 2, "sealed bytes are gone when they were sent or opened")
     }
 
+    @Test func `files of an account without keys need no folder for keys, and leave nothing there`() async throws {
+        let path = folder.path + "/keys"
+        try await database(keys: KeyStore(folder: path)).save(note("a plain picture", isPlain: true))
+        #expect(try await stored().manifest == nil)
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test func `files of an account without keys are saved also where the server's tree of logs is smaller than the one that was seen`() async throws {
+        let other = try KeyDevice(PretendCloud(), KeyStore(folder: nil))
+        _ = try await other.toSave()
+        let seen = try #require(try await other.kept().tree)
+        let account = try #require(KeyDevice.account)
+        try await store.update(account) { kept throws(CKError) in kept.tree = seen }
+        try await database().save(note("a plain picture", isPlain: true))
+        #expect(try await stored().manifest == nil)
+        #expect(try await store.keys(of: account).tree == seen)
+    }
+
     @Test func `a file is sent once, and its manifest follows when it is replaced and taken away`() async throws {
         let (a, b) = (try database(), try database())
         try await a.save(note("first"))
