@@ -444,6 +444,21 @@ struct KeyExchangeTests {
         try await expectRefused("an earlier zone", statements: 1)
     }
 
+    @Test func `A12: a device with as many zones as it keeps goes on with those, and takes no other in the place of one`() async throws {
+        let device = try KeyDevice(cloud, in: folder)
+        let (keys, own) = (try await device.toSave(), try await device.own())
+        let shown = try #require(try await device.userKeys().exchange.scope(of: keys.place))
+        var kept = try await device.kept()
+        let notes = try #require(kept.scopes["Notes"])
+        for number in 1..<KeptKeys.scopesMax { kept.scopes["zone \(number)"] = notes }
+        #expect(try kept.take(shown, at: keys.place, of: own).newest.proof == keys.newest.proof)
+        kept.scopes["Notes"] = nil
+        kept.scopes["zone 0"] = notes
+        let error = #expect(throws: CKError.self) { try kept.take(shown, at: keys.place, of: own) }
+        #expect(error?.code == .internalError && error.map(remedy)?.contains("nacre keys trust-tree") == true)
+        #expect(kept.scopes.count == KeptKeys.scopesMax && kept.scopes["Notes"] == nil)
+    }
+
     @Test func `an answer about the log that tells of a reset is held back, and asks for no other`() async throws {
         let device = try KeyDevice(cloud, in: folder)
         _ = try await device.toSave()

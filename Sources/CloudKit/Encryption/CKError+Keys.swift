@@ -42,6 +42,12 @@ extension CKError {
             details: [.remedy: "Nothing was changed. 'nacre keys trust-tree' has this device forget all that it has seen of other accounts"])
     }
 
+    static func tooManyZones(zone: String, most: Int) -> CKError {
+        CKError(
+            .internalError, text: "This device has seen keys of \(most) other zones, which are the most, and takes none of '\(zone)'",
+            details: [.remedy: "Nothing was changed. 'nacre keys trust-tree' has this device forget all that it has seen of zones and accounts"])
+    }
+
     /// The server says that the user has reset the keys, and no device of the account has signed a reset.
     static var resetIsNotSigned: CKError {
         CKError(

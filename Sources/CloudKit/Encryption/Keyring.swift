@@ -319,7 +319,8 @@
         }
 
         /// Keeps the head of a zone's scope. A zone that was made again has another scope. One that it had before is
-        /// refused.
+        /// refused. No head that was kept has to go for another zone's: a server that shows many zones, such as those
+        /// of users whom it has made up, could have a device forget the one that it wants to roll back.
         /// - Parameter name: the zone's among the kept scopes.
         private mutating func see(_ chain: ScopeChain, of name: String, in kept: WritableKeyPath<KeptKeys, [String: SeenScope]>) throws {
             let scope = chain.newest.parts.scope
@@ -335,10 +336,10 @@
                     before = (seen.before + [seen.scope]).suffix(Self.scopesBeforeMax)
                 }
             }
-            self[keyPath: kept][name] = SeenScope(scope: scope, head: chain.head, before: before)
-            if self[keyPath: kept].count > Self.scopesMax, let other = self[keyPath: kept].keys.first(where: { $0 != name }) {
-                self[keyPath: kept][other] = nil
+            guard self[keyPath: kept][name] != nil || self[keyPath: kept].count < Self.scopesMax else {
+                throw CKError.tooManyZones(zone: name, most: Self.scopesMax)
             }
+            self[keyPath: kept][name] = SeenScope(scope: scope, head: chain.head, before: before)
         }
     }
 
