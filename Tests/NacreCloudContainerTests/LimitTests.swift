@@ -95,6 +95,7 @@ import Testing
         "CloudKit/Encryption/KeptKeys.swift zonesWithWishesMax", "CloudKit/Encryption/KeyExchange.swift usersMax",
         "CloudKit/Encryption/OpenedKeys.swift zonesMax", "CloudKit/Encryption/SealingAnew.swift recordsAnewMax",
         "CloudKit/Encryption/SeenFields.swift fieldsMax",
+        "CloudKit/Encryption/BackgroundPasses.swift passesMax", "CloudKit/Encryption/BackgroundPasses.swift passTokenMax",
     ]
 
     @Test func `no other file of the framework, the messages, the rules or the server has a limit of its own`() throws {

@@ -89,7 +89,8 @@ struct EncryptedAssetTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test func `files of an account without keys are saved also where the server's tree of logs is smaller than the one that was seen`() async throws {
+    @Test func `files of an account without keys are saved also where the server's tree of logs is smaller than the one that was seen`() async throws
+    {
         let other = try KeyDevice(PretendCloud(), KeyStore(folder: nil))
         _ = try await other.toSave()
         let seen = try #require(try await other.kept().tree)
@@ -245,22 +246,51 @@ struct EncryptedAssetTests {
         #expect(await uploads == sent)
     }
 
-    @Test func `a pass that seals anew leaves the older key to a record with files, also under a newer manifest`() async throws {
+    @Test func `a pass sends a record's files under the newest key, also below a newer manifest, once, and ends the older key`() async throws {
         let device = try KeyDevice(cloud, store, staging: AssetStaging(folder: folder.path + "/staged"))
         let database = CKContainer(line: device.line).privateCloudDatabase
-        let record = try await database.save(note("old"))
+        let record = try note("old")
+        record["list"] = [try asset("one"), try asset("two")]
+        let saved = try await database.save(record)
         try await device.replaceRecovery()
         device.forget()
-        record.encryptedValues["a"] = "almond"
-        record.encryptedValues["b"] = "bread"
-        try await database.save(record)
+        saved.encryptedValues["a"] = "almond"
+        try await database.save(saved)
         let kept = try await stored()
         #expect(try RecordManifest(#require(kept.manifest)).parts.keyID.version == 2)
+        let sent = await uploads
+        await cloud.answerZoneChanges(
+            .page(ChangesZoneResponse.Page(zoneID: Self.zone, records: [.record(kept)], syncToken: "1", moreComing: true)))
+        // The feed shows the record again after its save.
+        await cloud.beforeNextAnswer(to: "records/modify") { [cloud] in
+            guard let record = await cloud.stored("note", in: Self.zone) else { return }
+            await cloud.answerZoneChanges(
+                .page(ChangesZoneResponse.Page(zoneID: Self.zone, records: [.record(record)], syncToken: "2", moreComing: false)))
+        }
+        let outcome = try await device.userKeys().sealAnew(zone: "Notes")
+        #expect(outcome.map(\.left) == [0] && outcome.map(\.records) == [1])
+        #expect(await uploads == sent + 3)
+        let next = try KeyDevice(cloud, store, staging: AssetStaging(folder: folder.path + "/staged"))
+        #expect(try await next.toOpen()?.older.isEmpty == true)
+        let read = try await CKContainer(line: next.line).privateCloudDatabase.record(for: SealedNote.id)
+        #expect(photo(read) == "old" && list(read) == ["one", "two"] && read.encryptedValues["a"] as? String == "almond")
+    }
+
+    @Test func `a record whose file does not verify keeps the older key, and nothing of it is sent`() async throws {
+        let device = try KeyDevice(cloud, store, staging: AssetStaging(folder: folder.path + "/staged"))
+        try await CKContainer(line: device.line).privateCloudDatabase.save(note("true"))
+        let kept = try await stored()
+        let checksum = try #require(kept.fields["photo"]?.assets?.first?.fileChecksum)
+        let bytes = try #require(await cloud.files[checksum])
+        await cloud.replace(checksum, with: [bytes[0] ^ 1] + bytes.dropFirst())
+        try await device.replaceRecovery()
+        device.forget()
         await cloud.answerZoneChanges(
             .page(ChangesZoneResponse.Page(zoneID: Self.zone, records: [.record(kept)], syncToken: "1", moreComing: false)))
         let outcome = try await device.userKeys().sealAnew(zone: "Notes")
         #expect(outcome.map(\.left) == [1] && outcome.map(\.records) == [0])
-        #expect(try await photo(in: self.database()) == "old")
+        #expect(await uploads == 1)
+        #expect(try await KeyDevice(cloud, store).toOpen()?.older.count == 1)
     }
 
     @Test func `a file that was sent under a key which is not the newest any more fails its save, and is sent again`() async throws {

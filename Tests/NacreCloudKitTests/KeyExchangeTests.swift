@@ -21,15 +21,15 @@ struct KeyDevice: Sendable {
     /// - Parameter keyBytes: makes the bytes of keys; nil: the system does.
     init(
         _ cloud: PretendCloud, _ store: KeyStore, keyBytes: (@Sendable (Int) -> [UInt8])? = nil, time: PretendTime = PretendTime(),
-        staging: AssetStaging = .shared,
-        accountWatch: AccountWatch = AccountWatch()
+        staging: AssetStaging = .shared, sealsAnew: Bool = false,
+        accountWatch: AccountWatch = AccountWatch(), log: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         let server = CloudKitServer(url: try #require(URL(string: Self.url)), environment: .development, apiToken: "app", accountToken: "account")
         var timekeeper = time.timekeeper
         timekeeper.keyBytes = keyBytes
         line = ServerLine(
             identifier: "iCloud.test", source: .explicit(server), transport: cloud, timekeeper: timekeeper, staging: staging,
-            keyStore: store, accountWatch: accountWatch)
+            keyStore: store, sealsAnew: sealsAnew, accountWatch: accountWatch, log: log)
         let settings = try line.settings()
         line.knownUser.withLock { $0 = ServerLine.KnownUser(settings: settings, recordName: "_alice") }
     }

@@ -70,6 +70,18 @@ struct KeyStoreTests {
         #expect(try await stores[0].read("one") { $0 }?.sorted() == (0..<40).map { UInt8($0) })
     }
 
+    @Test(arguments: [true, false]) func `a lock is given to one process, and to another when it was given back`(isInMemory: Bool) async throws {
+        let folder = try TemporaryFolder(on: .memory)
+        let store = KeyStore(folder: isInMemory ? nil : folder.path)
+        let other = isInMemory ? store : KeyStore(folder: folder.path)
+        let unlock = try await store.lockIfFree("one")
+        let isHeld = try await other.lockIfFree("one") == nil
+        #expect(unlock != nil && isHeld)
+        unlock?()
+        let isFree = try await other.lockIfFree("one") != nil
+        #expect(isFree)
+    }
+
     @Test func `the key of archives is made once, and another process has the same`() throws {
         let folder = try TemporaryFolder(on: .memory)
         let first = KeyStore(folder: folder.path)

@@ -28,7 +28,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
 
     /// Makes a container by its identifier, such as `iCloud.com.example.Notes`. No request is sent yet.
     public required convenience init(identifier containerIdentifier: String) {
-        self.init(line: ServerLine(identifier: containerIdentifier, source: .ambient))
+        self.init(line: ServerLine(identifier: containerIdentifier, source: .ambient, sealsAnew: true))
     }
 
     /// Makes a container with settings of its own over another transport, for tests.

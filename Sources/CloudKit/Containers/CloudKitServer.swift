@@ -80,7 +80,7 @@ extension CKContainer {
     /// Makes a container with settings of its own. Two of them can be two users, or two devices of one user, in one
     /// process.
     public convenience init(identifier containerIdentifier: String, server: CloudKitServer) {
-        self.init(line: ServerLine(identifier: containerIdentifier, source: .explicit(server)))
+        self.init(line: ServerLine(identifier: containerIdentifier, source: .explicit(server), sealsAnew: true))
     }
 
     /// Makes a container with settings and keys of its own.

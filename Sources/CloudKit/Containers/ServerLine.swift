@@ -26,6 +26,8 @@ final class ServerLine: Sendable {
     let longLived: LongLivedOperations?
     /// The store of this device's keys for encrypted values.
     let keyStore: KeyStore
+    /// Whether passes that seal old data anew begin by themselves.
+    let sealsAnew: Bool
     /// The queue of operations that were added.
     let queue: OperationQueue
     /// The server's last answer to who the user is.
@@ -46,6 +48,8 @@ final class ServerLine: Sendable {
         let openedKeys = Locked(OpenedKeys())
         /// The versions of records that this process has seen.
         let seenRecords = Locked(SeenRecords())
+        /// The passes that this process has begun by itself.
+        let passes = Locked(BackgroundPasses())
     #endif
 
     struct ContactKey: Sendable {
@@ -65,7 +69,7 @@ final class ServerLine: Sendable {
     init(
         identifier: String?, source: Source, transport: (any Transport)? = nil, timekeeper: Timekeeper = .system,
         staging: AssetStaging = .shared, longLived: LongLivedOperations? = nil,
-        keyStore: KeyStore? = nil, accountWatch: AccountWatch = AccountWatch(),
+        keyStore: KeyStore? = nil, sealsAnew: Bool = false, accountWatch: AccountWatch = AccountWatch(),
         log: @escaping @Sendable (String) -> Void = { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }
     ) {
         self.identifier = identifier
@@ -76,13 +80,14 @@ final class ServerLine: Sendable {
         self.staging = staging
         self.longLived = longLived ?? (transport == nil ? .ambient : nil)
         self.keyStore = keyStore ?? (transport == nil ? .ambient : KeyStore(folder: nil))
+        self.sealsAnew = sealsAnew
         self.accountWatch = accountWatch
         self.log = log
         queue = OperationQueue()
         queue.name = "CloudKit operations"
     }
 
-    static let `default` = ServerLine(identifier: nil, source: .ambient)
+    static let `default` = ServerLine(identifier: nil, source: .ambient, sealsAnew: true)
 
     /// The container's identifier, as far as it is known now.
     var containerIdentifier: String? {

@@ -61,6 +61,8 @@
         package var accounts: [String: Pin] = [:]
         /// The wishes for shares of the user's own zones that no manifest has yet, by the names of the zones.
         package var wishes: [String: [ShareWish]] = [:]
+        /// The passes over zones of the user's own that seal old data anew, by the names of the zones.
+        package var passes: [String: Pass] = [:]
 
         package init() {}
     }
@@ -123,6 +125,7 @@
         var sharedScopes: [String: Scope]?
         var accounts: [String: Pin]?
         var wishes: [String: [ShareWish]]?
+        var passes: [String: KeptKeys.Pass]?
     }
 
     extension KeptKeys {
@@ -143,6 +146,7 @@
                 sharedScopes = try (file.sharedScopes ?? [:]).mapValues(SeenScope.init)
                 accounts = try (file.accounts ?? [:]).mapValues(Pin.init)
                 wishes = file.wishes ?? [:]
+                passes = file.passes ?? [:]
             } catch {
                 throw .keysUnreadable(at: path)
             }
@@ -155,7 +159,8 @@
                 agreement: device.map { Hex.encode($0.kept.agreement.exposed) }, recovery: recovery.map { Hex.encode($0.exposed) },
                 account: own.map(KeyFile.Pin.init), scopes: scopes.isEmpty ? nil : scopes.mapValues(KeyFile.Scope.init),
                 tree: tree.map(KeyFile.Tree.init), sharedScopes: sharedScopes.isEmpty ? nil : sharedScopes.mapValues(KeyFile.Scope.init),
-                accounts: accounts.isEmpty ? nil : accounts.mapValues(KeyFile.Pin.init), wishes: wishes.isEmpty ? nil : wishes)
+                accounts: accounts.isEmpty ? nil : accounts.mapValues(KeyFile.Pin.init), wishes: wishes.isEmpty ? nil : wishes,
+                passes: passes.isEmpty ? nil : passes)
         }
     }
 

@@ -176,8 +176,11 @@
         }
 
         private func open(_ shown: ShownScope, at place: Place, with own: OwnKeys) async throws(CKError) -> ZoneKeys {
-            let keys = try await line.keyStore.update(account) { kept throws(CKError) in try kept.take(shown, at: place, of: own) }
+            let (keys, pass) = try await line.keyStore.update(account) { kept throws(CKError) in
+                (try kept.take(shown, at: place, of: own), kept.passes[place.zone])
+            }
             line.openedKeys.withLock { $0.keep(keys, of: account) }
+            beginPass(with: keys, after: pass)
             return keys
         }
 

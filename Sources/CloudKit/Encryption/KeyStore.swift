@@ -21,6 +21,8 @@ package final class KeyStore: Sendable {
     /// The folder; nil if keys are in memory alone.
     package let folder: String?
     private let memory = Locked<[String: [UInt8]]>([:])
+    /// The names of the locks that are held while keys are in memory alone.
+    private let locks = Locked<Set<String>>([])
     #if canImport(NacreCrypto)
         private let archive = Locked<SecretBytes?>(nil)
     #endif
@@ -51,6 +53,22 @@ package final class KeyStore: Sendable {
         _ name: String, _ change: @escaping @Sendable ([UInt8]?) throws(CKError) -> (bytes: [UInt8]?, value: Value)
     ) async throws(CKError) -> Value {
         try await FileWork.run { [self] () throws(CKError) in try changed(name, change) }
+    }
+
+    /// Takes a lock that one process of the device has at a time, without waiting. It ends with the process.
+    /// - Returns: a function that gives the lock back; nil if it is held.
+    func lockIfFree(_ name: String) async throws(CKError) -> (@Sendable () -> Void)? {
+        guard let folder else {
+            guard locks.withLock({ $0.insert(name).inserted }) else { return nil }
+            return { [self] in _ = locks.withLock { $0.remove(name) } }
+        }
+        return try await FileWork.run { [self] () throws(CKError) -> (@Sendable () -> Void)? in
+            try prepare(folder)
+            let path = path(of: name)
+            let file = try opened(path) { () throws(CKError) in try KeptFile(making: path, mayBeThere: true) }
+            guard file.lock() else { return nil }
+            return { file.unlock() }
+        }
     }
 
     /// Does what `update` does, on the caller's thread.

@@ -111,7 +111,7 @@
                 recovery = nil
             }
             // The scopes of a log that was reset went with it.
-            if enrolled != nil, own.map({ $0.fingerprint != newest.fingerprint }) ?? false { scopes = [:] }
+            if enrolled != nil, own.map({ $0.fingerprint != newest.fingerprint }) ?? false { (scopes, passes) = ([:], [:]) }
             if enrolled != nil || own?.fingerprint == newest.fingerprint { own = Pin(fingerprint: newest.fingerprint, head: newest.head) }
             if let successor = newest.successor, successor == device?.publicKeys { return .ended(newest) }
             guard let enrolled else { return .closed(newest, wasRemoved: device.map { newest.devices[$0.id]?.removed != nil } ?? false) }
@@ -266,6 +266,7 @@
                 if let newest = logs.last { try keep(newest) }
             }
             if isOwn { settle(manifest, inZone: place.zone) }
+            if isOwn, manifest.parts.oldest == manifest.parts.version { passes[place.zone] = nil }
             guard manifest.parts.readers.contains(log.fingerprint) else { throw CKError.noKeysOfShare }
             guard let id = manifest.parts.keyID,
                 let wrap = try shown.wraps.map({ try KeyWrap($0) }).first(where: { $0.subject == .scopeKey(id) && $0.recipient == log.fingerprint }),

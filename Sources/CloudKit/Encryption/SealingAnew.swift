@@ -20,7 +20,8 @@
         /// - Parameters:
         ///   - kept: the newest version that this device has seen.
         ///   - now: milliseconds since 1970.
-        /// - Throws: the fault of a record that does not verify, and `cannotBeSealed` for one with files.
+        /// - Throws: the fault of a record that does not verify, and `cannotBeSealed` for one with files, which are sealed
+        ///   anew with it.
         func sealingAnew(
             _ record: Record, kept: RecordManifest.Version?, now: UInt64, using random: inout some RandomBytes
         ) throws(SecretFault) -> RecordOperation {
@@ -52,31 +53,52 @@
         package let zone: String
         /// The records that were sealed anew.
         package internal(set) var records = 0
-        /// The records that could not be: they do not verify, or have files. The older versions stay as long as there
+        /// The records that could not be: they, or their files, do not verify. The older versions stay as long as there
         /// are some.
         package internal(set) var left = 0
+    }
+
+    /// The pace of a pass over a zone, and how much it does before it leaves the rest to another call.
+    struct PassPace: Sendable {
+        /// The most records of a page; nil: as many as the server gives.
+        var pageRecords: Int?
+        /// Seconds between two pages.
+        var seconds = 0.0
+        var pagesMax = Int.max
+        /// The bytes of files after which no further record's files are fetched.
+        var fileBytesMax = Int64.max
+        /// The most records of a zone whose files are sealed anew.
+        var filesMax = Int.max
+        /// Whether the device keeps how far the pass is, so that a later process goes on there.
+        var isKept = false
+        /// Whether the pass goes on. It is asked before each page.
+        var goesOn: @Sendable () -> Bool = { true }
     }
 
     extension KeyExchange {
         /// The most records of a request that seals anew.
         static let recordsAnewMax = 50
 
-        /// Seals the values of a zone anew that older versions of its key open, some records at a time, and raises the
-        /// oldest version when none is left. A pass that was interrupted is begun anew, and skips what is done.
-        func sealAnew(_ place: Place) async throws(CKError) -> SealedAnew {
-            var outcome = SealedAnew(zone: place.zone)
+        /// Seals the values and files of a zone anew that older versions of its key open, some records at a time, and
+        /// raises the oldest version when none is left. A pass that was interrupted is begun anew, and skips what is
+        /// done.
+        func sealAnew(_ place: Place, at pace: PassPace = PassPace()) async throws(CKError) -> SealedAnew {
+            var (outcome, round) = (SealedAnew(zone: place.zone), Round(key: nil))
             for _ in 0..<Self.triesMax {
                 let keys = try await zoneKeysForSaving(at: place)
                 guard keys.manifest.parts.oldest < keys.newest.id.version else { return outcome }
-                let round = try await round(with: keys)
-                outcome.records += round.sealed
+                if round.key != keys.newest.id { round = try await begin(with: keys, pace, pages: round.pages) }
+                round.isLate = false
+                let before = round.sealed
+                try await go(on: &round, with: keys, pace)
+                outcome.records += round.sealed - before
                 outcome.left = round.left
                 if round.isLate {
-                    // Another device has saved some of the records, or made another key, meanwhile.
+                    // Another device has made another key meanwhile.
                     line.openedKeys.withLock { $0.forget(place.zone) }
                     continue
                 }
-                guard round.left == 0, let own = line.openedKeys.withLock({ $0.own(of: account) }) else { return outcome }
+                guard !round.isCut, round.left == 0, let own = line.openedKeys.withLock({ $0.own(of: account) }) else { return outcome }
                 try await send(
                     try own.raisingOldest(after: keys, stamp: line.timekeeper.stamp, using: line.timekeeper.keyRandom), at: place)
                 line.openedKeys.withLock { $0.forget(place.zone) }
@@ -84,34 +106,80 @@
             throw .keysAreBusy
         }
 
+        /// The pages of a zone that are to be sealed under one version of its key.
         private struct Round {
+            /// The version.
+            let key: KeyID?
             var sealed = 0
             var left = 0
+            /// The token of the last page that is done.
+            var token: String?
+            var pages = 0
+            var fileBytes: Int64 = 0
+            /// The change tags of records whose files were sealed anew: the zone's feed shows them again.
+            var tags: Set<String> = []
+            /// Whether the pace leaves the rest to another call.
+            var isCut = false
+            /// Whether the version is not the newest any more.
             var isLate = false
         }
 
-        /// Reads all records of a zone, and seals the old ones anew.
-        private func round(with keys: ZoneKeys) async throws(CKError) -> Round {
-            var round = Round()
-            var item = ChangesZoneRequest.Item(zoneID: ZoneID(zoneName: keys.place.zone))
+        private func begin(with keys: ZoneKeys, _ pace: PassPace, pages: Int) async throws(CKError) -> Round {
+            var round = Round(key: keys.newest.id)
+            round.pages = pages
+            guard pace.isKept, let kept = try await line.keyStore.keys(of: account).passes[keys.place.zone], kept.key == keys.newest.id.text else {
+                return round
+            }
+            (round.token, round.left, round.tags) = (kept.token, kept.left, kept.tags)
+            return round
+        }
+
+        /// Reads the pages of a zone that are left, and seals the old records anew. A record that another device saves
+        /// meanwhile comes again on a later page.
+        private func go(on round: inout Round, with keys: ZoneKeys, _ pace: PassPace) async throws(CKError) {
+            let zoneID = ZoneID(zoneName: keys.place.zone)
             while true {
+                round.isCut = round.pages >= pace.pagesMax || !pace.goesOn()
+                if round.isCut { return }
+                round.pages += 1
+                let item = ChangesZoneRequest.Item(zoneID: zoneID, syncToken: round.token, resultsLimit: pace.pageRecords)
                 let answer = try await conversation.changes(ChangesZoneRequest(zones: [item]))
                 let page = try answer.page()
-                var operations: [RecordOperation] = []
-                for case .record(let record) in page.records where keys.isOld(record) {
-                    let kept = line.seenRecords.withLock { $0.version(of: keys.recordID(record.recordName), before: answer.moment) }
-                    var random = line.timekeeper.keyRandom
-                    do throws(SecretFault) {
-                        operations.append(try keys.sealingAnew(record, kept: kept, now: line.timekeeper.stamp, using: &random))
-                    } catch {
-                        round.left += 1
-                    }
+                try await seal(page, since: answer.moment, with: keys, &round, pace)
+                if round.isLate { return }
+                if !round.isCut { round.token = page.syncToken }
+                if pace.isKept { try await keep(round, of: keys, isOver: !round.isCut && !page.moreComing) }
+                guard page.moreComing, !round.isCut else { return }
+                if pace.seconds > 0 { try await line.timekeeper.wait(pace.seconds) }
+            }
+        }
+
+        private func keep(_ round: Round, of keys: ZoneKeys, isOver: Bool) async throws(CKError) {
+            let pass = KeptKeys.Pass(
+                key: keys.newest.id.text, token: round.token, left: round.left, isOver: isOver, tags: round.tags)
+            try await line.keyStore.update(account) { [zone = keys.place.zone] kept throws(CKError) in kept.keep(pass, ofZone: zone) }
+        }
+
+        private func seal(
+            _ page: ChangesZoneResponse.Page, since moment: Int, with keys: ZoneKeys, _ round: inout Round, _ pace: PassPace
+        ) async throws(CKError) {
+            var operations: [RecordOperation] = []
+            for case .record(let record) in page.records where keys.isOld(record) {
+                if record.hasSealedFiles {
+                    try await sealFiles(of: record, with: keys, &round, pace)
+                    guard !round.isCut, !round.isLate else { return }
+                    continue
                 }
-                for start in stride(from: 0, to: operations.count, by: Self.recordsAnewMax) {
-                    try await save(operations[start..<min(start + Self.recordsAnewMax, operations.count)], with: keys, &round)
+                let kept = line.seenRecords.withLock { $0.version(of: keys.recordID(record.recordName), before: moment) }
+                var random = line.timekeeper.keyRandom
+                do throws(SecretFault) {
+                    operations.append(try keys.sealingAnew(record, kept: kept, now: line.timekeeper.stamp, using: &random))
+                } catch {
+                    round.left += 1
                 }
-                guard page.moreComing else { return round }
-                item.syncToken = page.syncToken
+            }
+            for start in stride(from: 0, to: operations.count, by: Self.recordsAnewMax) {
+                try await save(operations[start..<min(start + Self.recordsAnewMax, operations.count)], with: keys, &round)
             }
         }
 
@@ -136,12 +204,95 @@
                     guard let sent = operation.change.manifest, let form = try? RecordManifest(sent.bytes) else { continue }
                     line.seenRecords.withLock { $0.note(form, of: record, keys.recordID(record.recordName)) }
                 case .failure(_, let error):
-                    let isLate =
-                        error.reason == ServerError.keyIsNotNewestReason
-                        || [NativeErrorCode.serverRecordChanged.rawValue, NativeErrorCode.unknownItem.rawValue].contains(error.nativeCode)
-                    if isLate { round.isLate = true } else { round.left += 1 }
+                    if error.reason == ServerError.keyIsNotNewestReason {
+                        round.isLate = true
+                    } else if !Self.isNoOldRecord(NativeErrorCode(rawValue: error.nativeCode)) {
+                        round.left += 1
+                    }
                 case .deleted: throw .unexpectedAnswer
                 }
+            }
+        }
+
+        /// Whether a save failed because the record is another one since, which a later page shows, or is gone.
+        private static func isNoOldRecord(_ code: NativeErrorCode?) -> Bool { code == .serverRecordChanged || code == .unknownItem }
+
+        // MARK: Files
+
+        /// Seals the values and files of a record anew, as an app would that fetches it and saves all of them.
+        private func sealFiles(of record: Record, with keys: ZoneKeys, _ round: inout Round, _ pace: PassPace) async throws(CKError) {
+            if round.tags.contains(record.recordChangeTag) { return }
+            let size = record.sealedFileBytes
+            round.isCut = round.tags.count >= pace.filesMax || round.fileBytes > 0 && size > pace.fileBytesMax - round.fileBytes
+            if round.isCut { return }
+            round.fileBytes += size
+            let (database, recordID) = (CKContainer(line: line).privateCloudDatabase, keys.recordID(record.recordName))
+            do {
+                let fetched = try await database.record(for: recordID)
+                // The files last as long as their assets.
+                guard let assets = fetched.sealAllAnew() else {
+                    round.left += 1
+                    return
+                }
+                let saved = try await database.modifyRecords(saving: [fetched], deleting: [], savePolicy: .ifServerRecordUnchanged)
+                withExtendedLifetime(assets) {}
+                guard let tag = try saved.saveResults[recordID]?.get().recordChangeTag else { throw CKError.unexpectedAnswer }
+                round.tags.insert(tag)
+                round.sealed += 1
+            } catch {
+                let error = error as? CKError
+                switch error?.code {
+                case .serverRecordChanged, .unknownItem: break
+                case .zoneBusy: round.isLate = true
+                default: if let error, error.endsSealing { throw error } else { round.left += 1 }
+                }
+            }
+        }
+    }
+
+    extension Record {
+        private var sealedFiles: [RecordManifest.Files] {
+            manifest.flatMap { try? RecordManifest($0) }?.parts.files ?? []
+        }
+
+        fileprivate var hasSealedFiles: Bool { !sealedFiles.isEmpty }
+
+        /// The bytes of the sealed files.
+        fileprivate var sealedFileBytes: Int64 {
+            sealedFiles.reduce(0) { sum, listed in (fields[listed.name]?.assets ?? []).reduce(sum) { $0 + $1.size } }
+        }
+    }
+
+    extension CKRecord {
+        /// Has the next save seal all encrypted values and sealed files anew.
+        /// - Returns: the assets that were fetched; nil if some value or file is not there.
+        fileprivate func sealAllAnew() -> [CKAsset]? {
+            let encrypted = snapshot.encrypted
+            guard !encrypted.isUnopened, encrypted.listed.allSatisfy({ encryptedValues.object(forKey: $0) != nil }),
+                let manifest = encrypted.manifest.flatMap({ try? RecordManifest($0) })
+            else { return nil }
+            var fetched: [CKAsset] = []
+            for files in manifest.parts.files {
+                let value = object(forKey: files.name)
+                let assets = (value as? CKAsset).map { [$0] } ?? value as? [CKAsset] ?? []
+                let urls = assets.compactMap(\.fileURL)
+                guard !assets.isEmpty, urls.count == assets.count else { return nil }
+                fetched += assets
+                let again = urls.map { CKAsset(fileURL: $0) }
+                if value is CKAsset { self[files.name] = again[0] } else { self[files.name] = again }
+            }
+            for key in encrypted.listed { encryptedValues.setObject(encryptedValues.object(forKey: key), forKey: key) }
+            return fetched
+        }
+    }
+
+    extension Timekeeper {
+        /// Waits for a number of seconds.
+        func wait(_ seconds: Double) async throws(CKError) {
+            do {
+                try await pause(seconds)
+            } catch {
+                throw .cancelled
             }
         }
     }
@@ -158,6 +309,7 @@
         /// - Parameter zone: the name of the only zone to look through; nil: all.
         /// - Returns: the zones that had such values, or older keys.
         package func sealAnew(zone: String? = nil) async throws(CKError) -> [SealedAnew] {
+            line.passes.withLock { $0.end() }
             _ = try await own()
             var outcomes: [SealedAnew] = []
             let names: [String] = if let zone { [zone] } else { try await exchange.ownZones() }

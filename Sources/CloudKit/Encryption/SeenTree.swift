@@ -108,7 +108,7 @@
     extension KeptKeys {
         fileprivate mutating func trust(_ shown: ShownAccount, _ tree: KeysLogResponse.Tree?, of account: AccountName) throws(CKError) {
             (self.tree, own) = (nil, nil)
-            (scopes, sharedScopes, accounts) = ([:], [:], [:])
+            (scopes, sharedScopes, accounts, passes) = ([:], [:], [:], [:])
             switch take(tree, of: shown.statements, in: account, since: nil) {
             case .taken: _ = try take(shown, of: account)
             case .askAgain: throw .keysAreBusy

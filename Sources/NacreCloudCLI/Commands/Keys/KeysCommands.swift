@@ -126,9 +126,9 @@ private enum KeysReseal {
     static let command = Command(
         "reseal", "Seal values anew that removed participants and devices may open still.",
         discussion: """
-            Reads the zones that have older keys, and saves their records anew under the newest one; then the older ones count no more. Apps meet \
-            the records as changed. May be interrupted and begun again. Each line has the zone, the records sealed anew, and those that could not \
-            be. \(KeysCommands.credentials)
+            Reads the zones that have older keys, and saves their records and files anew under the newest one; then the older ones count no more. \
+            Apps do so by themselves, in the background. Apps meet the records as changed. May be interrupted and begun again. Each line has the \
+            zone, the records sealed anew, and those that could not be. \(KeysCommands.credentials)
             """,
         arguments: [zone], options: KeysCommands.options
     ) { call in
