@@ -322,7 +322,8 @@
             let (isOpen, isEmpty) = line.openedKeys.withLock { ($0.own(of: account) != nil, $0.isEmpty(account, at: now)) }
             if isOpen || isEmpty { return isEmpty }
             let kept = try await line.keyStore.keys(of: account)
-            // Apps that encrypt nothing ask for this alone. It needs no folder that can be written, and no tree of logs.
+            // Apps that encrypt nothing ask for this alone. It needs no folder that can be written, and no tree of
+            // logs.
             if kept.own == nil, kept.device == nil, try await pages(of: nil, since: nil).0.statements.isEmpty {
                 line.openedKeys.withLock { $0.noteEmpty(account, at: now) }
                 return true

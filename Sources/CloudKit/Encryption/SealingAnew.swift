@@ -20,8 +20,8 @@
         /// - Parameters:
         ///   - kept: the newest version that this device has seen.
         ///   - now: milliseconds since 1970.
-        /// - Throws: the fault of a record that does not verify, and `cannotBeSealed` for one with files, which are sealed
-        ///   anew with it.
+        /// - Throws: the fault of a record that does not verify, and `cannotBeSealed` for one with files, which are
+        ///   sealed anew with it.
         func sealingAnew(
             _ record: Record, kept: RecordManifest.Version?, now: UInt64, using random: inout some RandomBytes
         ) throws(SecretFault) -> RecordOperation {
