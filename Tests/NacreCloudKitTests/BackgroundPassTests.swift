@@ -26,7 +26,7 @@ struct BackgroundPassTests {
 
     /// Has notes saved under the zone's first key, and then the second key made, by a process that begins no pass.
     private func saveAndRaise(_ names: [String]) async throws {
-        let process = try process(sealsAnew: false)
+        let process = try self.process(sealsAnew: false)
         let database = CKContainer(line: process.line).privateCloudDatabase
         for name in names { try await database.save(SealedNote.note(named: name)) }
         try await process.replaceRecovery()
@@ -63,7 +63,7 @@ struct BackgroundPassTests {
     @Test func `a process that meets an older key seals what is under it anew after a while, page by page, and ends that key`() async throws {
         try await saveAndRaise(["one", "two"])
         await cloud.answerZoneChanges(try await page(["one"], token: "1", moreComing: true), try await page(["two"], token: "2"))
-        let process = try process()
+        let process = try self.process()
         try await use(process)
         #expect(try await version("one") == 2)
         #expect(try await version("two") == 2)
@@ -76,7 +76,7 @@ struct BackgroundPassTests {
     }
 
     @Test func `the process that makes another key begins the pass`() async throws {
-        let process = try process()
+        let process = try self.process()
         let record = try await CKContainer(line: process.line).privateCloudDatabase.save(SealedNote.note())
         try await process.replaceRecovery()
         process.forget()
@@ -124,7 +124,7 @@ struct BackgroundPassTests {
                 return isSignedIn
             }
         }
-        let process = try process(sealsAnew: false)
+        let process = try self.process(sealsAnew: false)
         let outcome = try await process.userKeys().exchange.sealAnew(try await process.toSave().place, at: pace)
         #expect(outcome.records == 1)
         #expect(try await version("two") == 1)
@@ -147,7 +147,7 @@ struct BackgroundPassTests {
 
     @Test func `no pass begins in a zone without older keys`() async throws {
         _ = try await process().toSave()
-        let process = try process()
+        let process = try self.process()
         try await use(process)
         #expect(process.line.passes.withLock { $0.task } == nil)
         #expect(try await tokens.isEmpty)
