@@ -105,6 +105,8 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case scopeManifest = 103
     case scopeKeyWrap = 104
     case olderScopeKey = 105
+    /// The scope of a share of records, by the name of the share.
+    case scopeOfShare = 111
     /// The messages by which a new device of an account joins it.
     case enrolment = 106
     /// The tree of logs of a container and environment: its edge, a node, and the place of a statement.

@@ -22,6 +22,8 @@ struct PretendKeys: Sendable {
     private(set) var olderAccountKeys: [[UInt8]] = []
     /// The scopes by the names of their zones.
     var scopes: [String: Scope] = [:]
+    /// The names of the scopes of shares of records among these, by zone and share.
+    private var shares: [String: String] = [:]
     /// The entries of the tree of logs. A log that is read enters it, as far as it is not there.
     var tree: [[UInt8]] = []
     var entersLogs = true
@@ -114,20 +116,25 @@ struct PretendKeys: Sendable {
     private static let pageSize = 2
 
     private mutating func modify(_ request: KeysScopesModifyRequest) throws(ServerError) -> KeysScopesModifyResponse {
-        var scope = scopes[request.zoneID.zoneName] ?? Scope()
-        if scope.manifests.last == request.manifest { return KeysScopesModifyResponse() }
         guard let manifest = try? ScopeManifest(request.manifest) else { throw ServerError(.badRequest, "not a form") }
+        let zone = request.zoneID.zoneName
+        let name = manifest.parts.root.isEmpty ? zone : "\(zone)\n\(Hex.encode(manifest.parts.scope.bytes))"
+        var scope = scopes[name] ?? Scope()
+        if scope.manifests.last == request.manifest { return KeysScopesModifyResponse() }
         guard manifest.parts.number == UInt64(scope.manifests.count), manifest.parts.before == scope.manifests.last.map(Digest.init(of:)) ?? .none
         else { throw Self.conflict }
         scope.manifests.append(request.manifest)
         if !request.wraps.isEmpty { scope.wraps = request.wraps }
         if let older = request.olderKey { scope.olderKeys.append(older) }
-        scopes[request.zoneID.zoneName] = scope
+        scopes[name] = scope
+        if let share = request.share { shares["\(zone)\n\(share)"] = name }
         return KeysScopesModifyResponse()
     }
 
     private func list(_ request: KeysScopesListRequest) -> KeysScopesListResponse {
-        guard let scope = scopes[request.zoneID.zoneName] else { return KeysScopesListResponse(manifests: []) }
+        let zone = request.zoneID.zoneName
+        let ofShare = request.share.map { shares["\(zone)\n\($0)"] ?? "" } ?? request.scope.map { "\(zone)\n\(Hex.encode($0))" }
+        guard let scope = scopes[ofShare ?? zone] else { return KeysScopesListResponse(manifests: []) }
         let older = scope.manifests.prefix(request.before ?? scope.manifests.count)
         let page = older.suffix(Self.pageSize)
         return KeysScopesListResponse(

@@ -94,6 +94,8 @@ struct Vectors {
                 keyProofs: keys.map(\.proof), participants: [owner, grace], linkPermission: .readOnly), log: log)
         note("scope", "manifest 0", first.bytes)
         note("scope", "manifest 1", second.bytes)
+        let share = try #require(try ScopeID(ofShare: "share", root: "list", at: parts.place, random: Array(id.bytes.prefix(8))))
+        note("scope", "ID of a share's", share.bytes)
         return (keys, second)
     }
 

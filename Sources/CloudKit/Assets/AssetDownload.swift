@@ -20,6 +20,8 @@ extension Conversation {
         let asset: Asset
         /// The root of the sealed file; nil for a plain one.
         let root: [UInt8]?
+        /// The record's manifest.
+        var manifest: [UInt8]?
         let progress: AssetProgress
         /// The index among the record's assets.
         let number: Int
@@ -134,7 +136,8 @@ extension Conversation {
         return found.enumerated().map { number, one in
             Job(
                 item: item, recordID: recordID, key: one.key, place: one.place, asset: one.asset,
-                root: roots[one.key].map { $0.indices.contains(one.place) ? $0[one.place] : [] }, progress: sum, number: number)
+                root: roots[one.key].map { $0.indices.contains(one.place) ? $0[one.place] : [] }, manifest: encrypted?.manifest, progress: sum,
+                number: number)
         }
     }
 
@@ -175,7 +178,7 @@ extension Conversation {
     /// Opens a sealed file into another one.
     private func opened(_ sealed: String, _ root: [UInt8], _ job: Job) async throws(CKError) -> String {
         let (key, recordID) = (job.key, job.recordID)
-        guard let files = try await filesForOpening(in: recordID.zoneID) else { throw .assetGone(key) }
+        guard let files = try await filesForOpening(in: recordID.zoneID, job.manifest) else { throw .assetGone(key) }
         let path = try await line.staging.place()
         try await FileWork.run { () throws(CKError) in try files.open(sealed, to: path, root: root, of: key, in: recordID) }
         return path

@@ -65,7 +65,8 @@ extension ModifyPlan.Batch {
 
     /// Returns the files to send: those that the server does not have. A list is sealed as a whole: beside a new file,
     /// the plain ones that it has are sent again.
-    func uploads(sealing: Bool) -> [AssetUpload] {
+    /// - Parameter sealing: returns whether the files of a save are sealed, by its index.
+    func uploads(sealing: (Int) -> Bool) -> [AssetUpload] {
         saves.indices.flatMap { save in
             saves[save].change.set.entries.flatMap { field -> [AssetUpload] in
                 guard let values = field.value.assets, let objects = saves[save].assets[field.name], objects.count == values.count,
@@ -73,7 +74,7 @@ extension ModifyPlan.Batch {
                 else { return [] }
                 let roots = saves[save].secrets.files[field.name]
                 let isPlain = { (index: Int) in roots.map { $0.count != values.count || $0[index] == nil } ?? true }
-                return values.indices.filter { values[$0].isUnsent || sealing && isPlain($0) }.map { index in
+                return values.indices.filter { values[$0].isUnsent || sealing(save) && isPlain($0) }.map { index in
                     AssetUpload(save: save, key: field.name, place: index, object: objects[index])
                 }
             }
@@ -140,11 +141,11 @@ extension Conversation {
         let saves = batch.savesWithFiles
         guard !saves.isEmpty else { return (batch, [:]) }
         var earlier: [(AssetUpload, Result<UploadedFile, CKError>?)] = []
-        if let journal { earlier = await journal.outcomes(of: batch.uploads(sealing: true), in: batch) }
+        if let journal { earlier = await journal.outcomes(of: batch.uploads(sealing: { _ in true }), in: batch) }
         // A list is plain or sealed as a whole.
         let kinds = Set(earlier.compactMap { (try? $0.1?.get()).map { $0.root != nil } })
         let isDone = !earlier.isEmpty && kinds.count <= 1 && earlier.allSatisfy { $0.1 != nil || !batch.isUnsent($0.0) }
-        var files: ZoneFiles?
+        var files: [Int: ZoneFiles] = [:]
         if !isDone {
             do throws(CKError) {
                 files = try await filesForSaving(batch)
@@ -154,7 +155,7 @@ extension Conversation {
             }
         }
         guard let journal else {
-            let all = batch.uploads(sealing: files != nil)
+            let all = batch.uploads(sealing: { files[$0] != nil })
             return try await upload(all, of: batch, files, failures: [:], isAtomic: isAtomic, progress: progress)
         }
         var batch = batch
@@ -164,9 +165,9 @@ extension Conversation {
         for (upload, before) in earlier {
             switch before {
             // The account may have got its keys since a plain file was sent.
-            case .success(let file) where isDone || (file.root != nil) == (files != nil): batch.set(file, for: upload)
+            case .success(let file) where isDone || (file.root != nil) == (files[upload.save] != nil): batch.set(file, for: upload)
             case .failure(let error): failures[upload.save] = failures[upload.save] ?? error
-            case .success, nil: if files != nil || batch.isUnsent(upload) { left.append(upload) }
+            case .success, nil: if files[upload.save] != nil || batch.isUnsent(upload) { left.append(upload) }
             }
         }
         let rest = left.filter { failures[$0.save] == nil }
@@ -177,7 +178,7 @@ extension Conversation {
     }
 
     private func upload(
-        _ uploads: [AssetUpload], of batch: ModifyPlan.Batch, _ files: ZoneFiles?, failures: [Int: CKError], isAtomic: Bool,
+        _ uploads: [AssetUpload], of batch: ModifyPlan.Batch, _ files: [Int: ZoneFiles], failures: [Int: CKError], isAtomic: Bool,
         noting note: @Sendable (AssetUpload, Result<UploadedFile, CKError>) -> Void = { _, _ in },
         progress: @escaping @Sendable (CKRecord, Double) -> Void
     ) async throws(CKError) -> (batch: ModifyPlan.Batch, failures: [Int: CKError]) {
@@ -190,7 +191,8 @@ extension Conversation {
         // A receipt is used once: an object that is twice in a list is sent twice.
         var used: Set<ObjectIdentifier> = []
         let fresh = sources.filter { found in
-            guard let file = sentBefore(found, of: batch, files), used.insert(ObjectIdentifier(found.upload.object)).inserted else { return true }
+            guard let file = sentBefore(found, of: batch, files[found.upload.save]), used.insert(ObjectIdentifier(found.upload.object)).inserted
+            else { return true }
             batch.set(file, for: found.upload)
             return false
         }
@@ -260,11 +262,11 @@ extension Conversation {
     }
 
     private func jobs(
-        _ found: [(upload: AssetUpload, source: SourceFile)], _ files: ZoneFiles?, _ tell: @escaping @Sendable (Int, Double) -> Void
+        _ found: [(upload: AssetUpload, source: SourceFile)], _ files: [Int: ZoneFiles], _ tell: @escaping @Sendable (Int, Double) -> Void
     ) -> [Job] {
         Dictionary(grouping: found, by: \.upload.save).sorted { $0.key < $1.key }.flatMap { save, found -> [Job] in
             let progress = AssetProgress(sizes: found.map(\.source.size)) { tell(save, $0) }
-            return found.enumerated().map { Job(upload: $1.upload, source: $1.source, progress: progress, number: $0, files: files) }
+            return found.enumerated().map { Job(upload: $1.upload, source: $1.source, progress: progress, number: $0, files: files[save]) }
         }
     }
 

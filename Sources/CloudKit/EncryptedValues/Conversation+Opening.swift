@@ -121,12 +121,23 @@ extension ModifyPlan.Batch {
 }
 
 #if canImport(NacreEncryption)
-    /// The keys of the zones in one answer.
+    /// A zone, and the scope that a record of it is sealed for.
+    private struct ScopeOfRecord: Hashable, Sendable {
+        let zone: CKRecordZone.ID
+        let scope: ScopeID?
+    }
+
+    /// The keys of the scopes in one answer.
     private struct KeysOfAnswer: Sendable {
-        var found: [CKRecordZone.ID: Result<ZoneKeys?, CKError>] = [:]
-        /// Zones whose keys were asked for again, which is done once.
-        var renewed: Set<CKRecordZone.ID> = []
+        var found: [ScopeOfRecord: Result<ZoneKeys?, CKError>] = [:]
+        /// Scopes whose keys were asked for again, which is done once.
+        var renewed: Set<ScopeOfRecord> = []
         var fault: CKError?
+    }
+
+    extension Record {
+        /// The scope that the record's manifest names.
+        fileprivate var scopeID: ScopeID? { manifest.flatMap { try? RecordManifest($0) }?.parts.keyID.scope }
     }
 
     extension ShownRecord {
@@ -160,9 +171,10 @@ extension ModifyPlan.Batch {
             of shown: ShownRecord, _ keys: inout KeysOfAnswer, asked: [String]?, since moment: Int
         ) async -> Result<EncryptedFields, CKError> {
             let zone = shown.id.zoneID
+            let place = ScopeOfRecord(zone: zone, scope: shown.record.scopeID)
             while true {
-                let found = if let known = keys.found[zone] { known } else { await openingKeys(of: zone) }
-                keys.found[zone] = found
+                let found = if let known = keys.found[place] { known } else { await openingKeys(of: place) }
+                keys.found[place] = found
                 switch found {
                 case .failure(let error):
                     if shown.isSavedPlain { return .success(EncryptedFields(unopened: shown.record)) }
@@ -174,9 +186,9 @@ extension ModifyPlan.Batch {
                         return .success(try open(shown, with: zoneKeys, asked: asked, since: moment))
                     } catch {
                         // Another device may have made a newer key, or the zone.
-                        if error == .otherKey || error == .otherScope, keys.renewed.insert(zone).inserted {
+                        if error == .otherKey || error == .otherScope, keys.renewed.insert(place).inserted {
                             forgetZoneKeys(named: zone.zoneName)
-                            keys.found[zone] = nil
+                            keys.found[place] = nil
                         } else if error == .otherScope {
                             tell("\(error.text)", of: zone)
                             return .success(EncryptedFields(unopened: shown.record))
@@ -201,10 +213,11 @@ extension ModifyPlan.Batch {
             return fields
         }
 
-        /// Returns the keys for opening values of a zone; nil if this device has none, which the log tells once.
-        private func openingKeys(of zone: CKRecordZone.ID) async -> Result<ZoneKeys?, CKError> {
+        /// Returns the keys for opening values; nil if this device has none, which the log tells once.
+        private func openingKeys(of place: ScopeOfRecord) async -> Result<ZoneKeys?, CKError> {
+            let zone = place.zone
             do throws(CKError) {
-                let keys = try await zoneKeys(of: zone)
+                let keys = try await zoneKeys(of: zone, holding: place.scope)
                 if keys == nil { tell("the zone has no keys", of: zone) }
                 return .success(keys)
             } catch {

@@ -1,5 +1,6 @@
 import Foundation
 import NacreCloudWire
+import NacreLocks
 
 /// The tries that the sealed saves of a batch still have.
 struct SealingTries: Sendable {
@@ -37,7 +38,7 @@ extension Conversation {
     ) async throws(CKError) -> (batch: ModifyPlan.Batch, failures: [Int: CKError]) {
         #if canImport(NacreEncryption)
             var batch = batch
-            let indices = batch.saves.indices.filter { batch.saves[$0].needsSealing }
+            let indices = savesToSeal(batch)
             guard let first = indices.first else { return (batch, [:]) }
             // A process that takes the operation over must send the same bytes.
             let recordID = batch.saves[first].record.recordID
@@ -46,16 +47,31 @@ extension Conversation {
                 for (index, sealed) in kept where batch.saves.indices.contains(index) { batch.saves[index].put(sealed) }
                 return (batch, [:])
             }
-            let keys: ZoneKeys
+            let groups: [WhichScope: [Int]]
             do throws(CKError) {
-                keys = try await zoneKeysForSaving(in: batch.zoneID)
+                let scopes = try await scopes(of: batch, for: indices, isFresh: !tries.mayFetchKeys)
+                groups = Dictionary(grouping: indices) { scopes[$0] ?? .zone }
             } catch {
                 guard !error.endsSealing else { throw error }
                 return (batch, Dictionary(uniqueKeysWithValues: indices.map { ($0, error) }))
             }
-            let (sealed, failures) = seal(indices.map { ($0, batch.saves[$0]) }, with: keys)
+            var (sealed, failures): ([Int: SealedChange], [Int: CKError]) = ([:], [:])
+            for (which, some) in groups.sorted(by: { $0.value[0] < $1.value[0] }) {
+                do throws(CKError) {
+                    let keys = try await zoneKeysForSaving(in: batch.zoneID, which)
+                    for index in some { batch.saves[index].secrets = try await moved(batch.saves[index], with: keys) }
+                    let done = seal(some.map { ($0, batch.saves[$0]) }, with: keys)
+                    sealed.merge(done.sealed) { $1 }
+                    failures.merge(done.failures) { $1 }
+                } catch {
+                    guard !error.endsSealing else { throw error }
+                    for index in some { failures[index] = error }
+                }
+            }
             for (index, sealed) in sealed { batch.saves[index].put(sealed) }
-            if let journal, failures.isEmpty { await FileWork.run { journal.note(step, Result<[Int: SealedChange], CKError>.success(sealed)) } }
+            if let journal, failures.isEmpty {
+                await FileWork.run { [sealed] in journal.note(step, Result<[Int: SealedChange], CKError>.success(sealed)) }
+            }
             return (batch, failures)
         #else
             return (batch, [:])
@@ -65,21 +81,34 @@ extension Conversation {
     /// Returns the keys that seal the files of a batch. Costs a request a minute, also for an account without keys, and
     /// up to three for each batch in a zone without them.
     ///
-    /// - Returns: nil where files stay plain: in zones that `zoneKeysForFiles` leaves without keys, where the batch
-    ///   makes none.
-    func filesForSaving(_ batch: ModifyPlan.Batch) async throws(CKError) -> ZoneFiles? {
+    /// - Returns: nothing for a save whose files stay plain: in zones that `zoneKeysForFiles` leaves without keys,
+    ///   where the batch makes none.
+    func filesForSaving(_ batch: ModifyPlan.Batch) async throws(CKError) -> [Int: ZoneFiles] {
         #if canImport(NacreEncryption)
             let makesKeys = batch.saves.contains { $0.needsSealing }
-            return try await zoneKeysForFiles(in: batch.zoneID, makingKeys: makesKeys).map(ZoneFiles.init)
+            let saves = batch.savesWithFiles
+            let own = try await zoneKeysForFiles(in: batch.zoneID, makingKeys: makesKeys)
+            // A user without keys takes part in no share of records that has some.
+            if own == nil, try await keyExchange(for: batch.zoneID)?.0.isAccountEmpty() ?? true { return [:] }
+            let scopes = try await scopes(of: batch, for: saves, isFresh: false)
+            var files: [Int: ZoneFiles] = [:]
+            for save in saves {
+                let which = scopes[save] ?? .zone
+                let keys = which == .zone ? own : try await zoneKeysForFiles(in: batch.zoneID, which, makingKeys: makesKeys)
+                files[save] = keys.map(ZoneFiles.init)
+            }
+            return files
         #else
-            return nil
+            return [:]
         #endif
     }
 
-    /// Returns the keys that open the files of a zone.
-    func filesForOpening(in zone: CKRecordZone.ID) async throws(CKError) -> ZoneFiles? {
+    /// Returns the keys that open the files of a record.
+    /// - Parameter manifest: the record's.
+    func filesForOpening(in zone: CKRecordZone.ID, _ manifest: [UInt8]?) async throws(CKError) -> ZoneFiles? {
         #if canImport(NacreEncryption)
-            return try await zoneKeys(of: zone).map(ZoneFiles.init)
+            let scope = manifest.flatMap { try? RecordManifest($0) }?.parts.keyID.scope
+            return try await zoneKeys(of: zone, holding: scope).map(ZoneFiles.init)
         #else
             return nil
         #endif
@@ -105,7 +134,11 @@ extension Conversation {
                 guard case .failure(_, let error) = answer, error.nativeCode != NativeErrorCode.batchRequestFailed.rawValue else { continue }
                 let lacksManifest = error.reason == ServerError.manifestMissingReason
                 if index < saves.count, saves[index].change.manifest != nil || lacksManifest {
-                    if error.reason == ServerError.keyIsNotNewestReason, tries.mayFetchKeys {
+                    let isOtherKey = [ServerError.keyIsNotNewestReason, ServerError.otherScopeReason].contains(error.reason)
+                    if error.reason == ServerError.otherScopeReason {
+                        line.openedKeys.withLock { $0.doubtScopes(inZoneNamed: batch.zoneID.zoneName) }
+                    }
+                    if isOtherKey, tries.mayFetchKeys {
                         fetchingKeys = true
                         again.insert(index)
                         continue
@@ -133,8 +166,53 @@ extension Conversation {
 
 #if canImport(NacreEncryption)
     import NacreEncryption
+    import NacreEncryptionForms
 
     extension Conversation {
+        /// Returns the indices of the saves that are to be sealed. Beside those that change what a manifest binds,
+        /// these are the roots of new shares with a manifest, and plain records with a parent where this process has
+        /// keys of a share: a manifest binds the parent.
+        private func savesToSeal(_ batch: ModifyPlan.Batch) -> [Int] {
+            let roots = Set(batch.saves.compactMap { $0.newShareOfRecords?.root })
+            let hasShares = scope != .public && line.openedKeys.withLock { $0.hasShares(inZoneNamed: batch.zoneID.zoneName) }
+            return batch.saves.indices.filter { index in
+                let save = batch.saves[index]
+                if save.needsSealing { return true }
+                if save.secrets.manifest != nil { return save.parent == nil && roots.contains(save.record.recordID.recordName) }
+                return hasShares && save.parent != nil && save.change.recordChangeTag == nil
+            }
+        }
+
+        /// Returns the secrets of a save with all values of a record that moves into another scope: they are sealed
+        /// anew together.
+        /// - Throws: `filesStayBehind` if the save leaves sealed files where they are.
+        private func moved(_ save: ModifyPlan.Save, with keys: ZoneKeys) async throws(CKError) -> SecretChange {
+            var secrets = save.secrets
+            guard let bytes = secrets.manifest, let form = try? RecordManifest(bytes), form.parts.keyID.scope != keys.newest.id.scope,
+                try await zoneKeys(of: save.record.recordID.zoneID, holding: form.parts.keyID.scope)?.newest.id.scope == form.parts.keyID.scope
+            else { return secrets }
+            if let field = form.parts.files.first(where: { save.change.set[$0.name] == nil && !save.change.cleared.contains($0.name) }) {
+                throw .filesStayBehind(field.name)
+            }
+            let recordID = save.record.recordID
+            let moment = seenMoment
+            let unjournaled = Conversation(line: line, scope: scope, patience: patience, group: group)
+            let request = RecordsLookupRequest(records: [.init(recordName: recordID.recordName)], zoneID: recordID.zoneID.wire)
+            // Another version is a conflict, which the server tells.
+            guard case .record(let record)? = try await unjournaled.lookup(request).records.first, record.manifest == bytes,
+                let opened = await unjournaled.opened([ShownRecord(record: record, id: recordID)], since: moment).results.first ?? nil
+            else { return secrets }
+            let fields: EncryptedFields
+            switch opened {
+            case .success(let found): fields = found
+            case .failure(let error): throw error
+            }
+            for field in fields.values.entries where secrets.values[field.name] == nil && !secrets.cleared.contains(field.name) {
+                secrets.values[field.name] = field.value
+            }
+            return secrets
+        }
+
         private func seal(
             _ saves: [(index: Int, save: ModifyPlan.Save)], with keys: ZoneKeys
         ) -> (sealed: [Int: SealedChange], failures: [Int: CKError]) {

@@ -66,8 +66,10 @@
             var sealed: [String: NacreEncryptionForms.SealedValue] = [:]
             for (name, value) in shown { sealed[name] = try? NacreEncryptionForms.SealedValue(value.bytes) }
             guard sealed.count == shown.count else { throw .changed }
-            // A zone that came again under its name has another scope, and its records begin anew.
-            let earlier = kept.flatMap { $0.scope == newest.id.scope ? $0 : nil }
+            // A zone that came again under its name has another scope, and its records begin anew. Only the owner
+            // writes in the zone's scope beside shares of records, so that a move into such a share alone needs an
+            // admission.
+            let earlier = kept.flatMap { $0.scope == newest.id.scope || !manifest.parts.root.isEmpty ? $0 : nil }
             // The bytes of files come later, and are held against the roots then.
             var files: [String: [Digest]] = [:]
             for listed in form.parts.files {
@@ -164,7 +166,9 @@
                 }()
             else { throw .cannotBeSealed }
             return SealedChange(
-                keyID: newest.id.text, values: sealed.mapValues { $0.bytes }, lost: lost, manifest: form.bytes, base: base?.hash.bytes)
+                keyID: newest.id.text, values: sealed.mapValues { $0.bytes },
+                types: Dictionary(secrets.values.entries.map { ($0.name, $0.value.type.rawValue) }, uniquingKeysWith: { $1 }), lost: lost,
+                manifest: form.bytes, base: base?.hash.bytes)
         }
 
         /// Returns the files of the manifest that a save makes.
@@ -202,6 +206,8 @@
         var keyID: String
         /// The sealed values by field.
         var values: [String: [UInt8]]
+        /// The types of the values by field, as the wire has them.
+        var types: [String: String]
         /// The fields that the save clears, because their values are sealed for another scope.
         var lost: [String]
         var manifest: [UInt8]
@@ -212,9 +218,9 @@
     extension RecordChange {
         /// Puts sealed values into a save, in the place of those of an earlier try.
         mutating func put(_ sealed: SealedChange, for secrets: SecretChange) {
-            for field in secrets.values.entries {
-                guard let bytes = sealed.values[field.name] else { continue }
-                set[field.name] = .sealed(NacreCloudWire.SealedValue(type: field.value.type, keyID: sealed.keyID, bytes: bytes))
+            for (name, bytes) in sealed.values {
+                guard let type = sealed.types[name].flatMap(FieldType.init) else { continue }
+                set[name] = .sealed(NacreCloudWire.SealedValue(type: type, keyID: sealed.keyID, bytes: bytes))
             }
             cleared = Set(cleared).union(secrets.cleared).union(sealed.lost).sorted()
             manifest = Manifest(bytes: sealed.manifest, base: sealed.base)

@@ -64,7 +64,14 @@ extension CKError {
 
     /// The database or zone has no keys.
     static var noKeysHere: CKError {
-        .malformed("Encrypted values are supported only in the user's own zones, and in zones that are shared as a whole, by this version")
+        .malformed("Encrypted values are supported only in the user's own zones, and in what other users share")
+    }
+
+    /// The record moves into or out of a share of records, and its files do not.
+    static func filesStayBehind(_ field: String) -> CKError {
+        CKError(
+            .invalidArguments, text: "The record moves into or out of a share of records, and its files are sealed for the place before",
+            details: [.field: field, .remedy: "Set the assets of the field '\(field)' anew, with the files, and save the record"])
     }
 
     /// The zone is another user's, and has no keys yet.

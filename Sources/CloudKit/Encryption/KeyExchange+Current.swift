@@ -1,5 +1,18 @@
 #if canImport(NacreEncryption)
+    import NacreCrypto
     import NacreEncryptionForms
+
+    /// The scope of a zone that is asked for.
+    enum WhichScope: Hashable, Sendable {
+        case zone
+        /// The scope of a share of records, by the name of the share's record.
+        case share(String)
+        /// The scope of a share of records, by its ID.
+        case id(ScopeID)
+
+        var share: String? { if case .share(let name) = self { name } else { nil } }
+        var id: ScopeID? { if case .id(let id) = self { id } else { nil } }
+    }
 
     extension KeyExchange {
         /// Asks the server and takes its answer. Does both again if that fails while another task or process has kept
@@ -22,21 +35,42 @@
             throw .keysAreBusy
         }
 
-        /// Asks for the scope of a zone, verifies and opens it; nil if the zone has none.
-        func currentScope(of place: Place) async throws(CKError) -> (keys: ZoneKeys, own: OwnKeys)? {
-            try await untilCurrent(KeptKeys.scope(of: place, for: account.name)) { () throws(CKError) in
-                guard let shown = try await scope(of: place) else { return nil }
+        /// Asks for a scope of a zone, verifies and opens it; nil if there is none.
+        func currentScope(of place: Place, _ which: WhichScope = .zone) async throws(CKError) -> (keys: ZoneKeys, own: OwnKeys)? {
+            try await untilCurrent(KeptKeys.scopes(of: place, for: account.name)) { () throws(CKError) in
+                guard let shown = try await scope(of: place, which) else { return nil }
                 return try await open(shown, at: place)
             }
         }
     }
 
     extension KeptKeys {
-        /// The newest manifest that was seen of a zone's scope.
+        /// The newest manifests that were seen of the scopes of the user's own zones, or of those of others.
         /// - Parameter account: the user's own.
-        static func scope(of place: Place, for account: AccountName) -> KeyPath<KeptKeys, SeenScope?> {
-            let (zone, name) = (place.zone, Self.name(ofShared: place))
-            return place.owner == account ? \.scopes[zone] : \.sharedScopes[name]
+        static func scopes(of place: Place, for account: AccountName) -> WritableKeyPath<KeptKeys, [String: SeenScope]> {
+            place.owner == account ? \.scopes : \.sharedScopes
+        }
+
+        /// The name of a zone's own scope, or of the scope of a share of its records, among the kept ones. No zone has
+        /// a line feed in its name.
+        static func name(ofScope parts: ScopeManifest.Parts, for account: AccountName) -> String {
+            let zone = parts.place.owner == account ? parts.place.zone : name(ofShared: parts.place)
+            return parts.root.isEmpty ? zone : "\(zone)\n\(Hex.encode(parts.scope.bytes))"
+        }
+
+        /// The name of a share among the wishes.
+        /// - Parameter share: the name of the record of a share of records; nil: the zone is shared as a whole.
+        static func name(ofShare share: String?, inZone zone: String) -> String { share.map { "\(zone)\n\($0)" } ?? zone }
+
+        /// The name of the zone in the name of a scope or of a share.
+        static func zone(in name: String) -> String { String(name.prefix { $0 != "\n" }) }
+
+        /// The names of the user's own zones whose scopes were seen.
+        var ownZones: [String] { Set(scopes.keys.map(Self.zone)).sorted() }
+
+        /// The scopes of shares of records of the user's own zones that were seen, by the names of the zones.
+        var ownShares: [(zone: String, scope: ScopeID)] {
+            scopes.filter { $0.key.contains("\n") }.map { (Self.zone(in: $0.key), $0.value.scope) }.sorted { $0.zone < $1.zone }
         }
 
         /// The name of another user's zone among the kept scopes.

@@ -38,14 +38,16 @@
         }
 
         /// Whether the server's list has the user as a participant who was invited to another user's zone as a whole.
-        func isInvited(to place: Place) async throws(CKError) -> Bool {
+        /// - Parameter share: the name of a share of records of the zone instead.
+        func isInvited(to place: Place, share: String? = nil) async throws(CKError) -> Bool {
             let zone = ZoneID(zoneName: place.zone, ownerRecordName: place.owner.user)
-            return try await share(of: zone, in: shared)?.currentUserParticipant?.isInvited ?? false
+            return try await self.share(of: zone, named: share, in: shared)?.currentUserParticipant?.isInvited ?? false
         }
 
-        /// Returns the share of a zone as a whole, as the server has it; nil if there is none.
-        func share(of zone: ZoneID, in conversation: Conversation) async throws(CKError) -> ShareDetails? {
-            let request = RecordsLookupRequest(records: [.init(recordName: CKRecordNameZoneWideShare)], zoneID: zone)
+        /// Returns the share of a zone as a whole, or of records of it, as the server has it; nil if there is none.
+        /// - Parameter name: the name of the record of a share of records.
+        func share(of zone: ZoneID, named name: String? = nil, in conversation: Conversation) async throws(CKError) -> ShareDetails? {
+            let request = RecordsLookupRequest(records: [.init(recordName: name ?? CKRecordNameZoneWideShare)], zoneID: zone)
             switch try await conversation.lookup(request).records.first {
             case .record(let record)?: return record.sharing?.value
             case .failure(_, let error)?:

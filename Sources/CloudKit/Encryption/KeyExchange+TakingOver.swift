@@ -43,13 +43,15 @@
     extension KeyExchange {
         /// Makes another key of a zone of the user's own if a device has sealed or signed the newest one: nobody can
         /// open that after the device is removed.
-        /// - Parameter before: the account's log as it was before the device's removal; nil: the device is enrolled.
-        /// - Returns: whether the zone has another key now.
+        /// - Parameters:
+        ///   - which: the zone's own scope, or that of a share of its records.
+        ///   - before: the account's log as it was before the device's removal; nil: the device is enrolled.
+        /// - Returns: whether the scope has another key now.
         @discardableResult
-        func takeOver(_ place: Place, from device: DeviceID, before: KeyLog? = nil) async throws(CKError) -> Bool {
+        func takeOver(_ place: Place, _ which: WhichScope = .zone, from device: DeviceID, before: KeyLog? = nil) async throws(CKError) -> Bool {
             var isDone = false
             for _ in 0..<Self.triesMax {
-                guard let shown = try await scope(of: place),
+                guard let shown = try await scope(of: place, which),
                     let request = try await takingOver(try await withLogs(shown), at: place, from: device, before)
                 else { return isDone }
                 try await send(request, at: place)

@@ -6,13 +6,15 @@
     import NacreLocks
 
     extension Conversation {
-        /// Returns the keys of a zone for opening values; nil if the zone has none, or is in the public database. Costs
-        /// no request if this process has opened them, otherwise one or two, and one for each other user who took part.
+        /// Returns the keys of a zone, or of a share of its records, for opening values; nil if there are none, or is
+        /// in the public database. Costs no request if this process has opened them, otherwise one or two, and one for
+        /// each other user who took part.
         ///
+        /// - Parameter id: the ID of the scope in a record's manifest; nil: the zone's own keys are asked for.
         /// - Throws: `accountTemporarilyUnavailable`, with its remedy, if this device has no keys for the zone.
-        func zoneKeys(of zone: CKRecordZone.ID) async throws(CKError) -> ZoneKeys? {
+        func zoneKeys(of zone: CKRecordZone.ID, holding id: ScopeID? = nil) async throws(CKError) -> ZoneKeys? {
             guard let (exchange, place) = try await keyExchange(for: zone) else { return nil }
-            return try await exchange.zoneKeys(at: place)
+            return try await exchange.zoneKeys(at: place, holding: id)
         }
 
         /// Returns the keys of a zone for sealing values. Makes what is missing: this device's keys and the account's
@@ -21,18 +23,22 @@
         ///
         /// - Throws: `accountTemporarilyUnavailable`, with its remedy, if the account has keys and this device none,
         ///   and in another user's zone until the owner has given this user its keys.
-        func zoneKeysForSaving(in zone: CKRecordZone.ID) async throws(CKError) -> ZoneKeys {
+        /// - Parameter which: the zone's own keys, or those of a share of its records.
+        func zoneKeysForSaving(in zone: CKRecordZone.ID, _ which: WhichScope = .zone) async throws(CKError) -> ZoneKeys {
             guard let (exchange, place) = try await keyExchange(for: zone) else { throw .noKeysHere }
-            return try await exchange.zoneKeysForSaving(at: place)
+            return try await exchange.keysForSaving(which, at: place)
         }
 
         /// Returns the keys of a zone for sealing files, and makes what is missing as `zoneKeysForSaving` does.
         ///
-        /// - Parameter makingKeys: whether an account without keys gets them.
+        /// - Parameters:
+        ///   - which: the zone's own keys, or those of a share of its records.
+        ///   - makingKeys: whether an account without keys gets them.
         /// - Returns: nil where files stay plain: for an account without keys, in another user's zone without them, by
         ///   somebody who is to have none there, and in one of the user's own that gets no scope for a file.
-        func zoneKeysForFiles(in zone: CKRecordZone.ID, makingKeys: Bool) async throws(CKError) -> ZoneKeys? {
+        func zoneKeysForFiles(in zone: CKRecordZone.ID, _ which: WhichScope = .zone, makingKeys: Bool) async throws(CKError) -> ZoneKeys? {
             guard let (exchange, place) = try await keyExchange(for: zone) else { return nil }
+            if which != .zone { return try await exchange.keysForSaving(which, at: place) }
             return try await exchange.zoneKeysForFiles(at: place, makingKeys: makingKeys)
         }
 
@@ -87,7 +93,7 @@
 
         func zoneKeys(at place: Place) async throws(CKError) -> ZoneKeys? {
             if let known = line.openedKeys.withLock({ $0.zone(place, of: account) }) { return known }
-            return try await untilCurrent(KeptKeys.scope(of: place, for: account.name)) { () throws(CKError) in
+            return try await untilCurrent(KeptKeys.scopes(of: place, for: account.name)) { () throws(CKError) in
                 guard let shown = try await scope(of: place) else {
                     if place.owner == account.name { try await checkHasNoKeys(place.zone) }
                     return nil
@@ -110,13 +116,17 @@
             throw .keysRefused("The server shows no keys of zone '\(zone)', and this device has seen some")
         }
 
-        func zoneKeysForSaving(at place: Place) async throws(CKError) -> ZoneKeys {
+        /// Asks for the account again if that was long ago: another device may have removed one since, and that one has
+        /// the keys.
+        func renewAccount() async throws(CKError) {
             let now = line.timekeeper.now()
-            // Another device may have removed one since, and that one has the zone's key.
-            if line.openedKeys.withLock({ $0.mustAskAgain(about: account, at: now) }) {
-                _ = try await accountState()
-                line.openedKeys.withLock { $0.forgetShared() }
-            }
+            guard line.openedKeys.withLock({ $0.mustAskAgain(about: account, at: now) }) else { return }
+            _ = try await accountState()
+            line.openedKeys.withLock { $0.forgetShared() }
+        }
+
+        func zoneKeysForSaving(at place: Place) async throws(CKError) -> ZoneKeys {
+            try await renewAccount()
             guard place.owner == account.name else {
                 guard let keys = try await zoneKeys(at: place) else { throw .noKeysOfZone }
                 guard keys.mayWrite else { throw .signedForReading }
@@ -132,9 +142,10 @@
         }
 
         /// The account's and the zone's keys, if this process has both.
-        private func opened(_ place: Place) -> (own: OwnKeys, keys: ZoneKeys)? {
+        /// - Parameter share: the name of a share of records; nil: the zone's own keys.
+        func opened(_ place: Place, share: String? = nil) -> (own: OwnKeys, keys: ZoneKeys)? {
             line.openedKeys.withLock { opened in
-                opened.own(of: account).flatMap { own in opened.zone(place, of: account).map { (own, $0) } }
+                opened.own(of: account).flatMap { own in opened.zone(place, share: share, of: account).map { (own, $0) } }
             }
         }
 
@@ -170,7 +181,7 @@
             case .closed(_, let wasRemoved): throw .deviceHasNoKeys(wasRemoved: wasRemoved)
             case .empty, .ended:
                 guard place.owner != account.name else { throw .keysRefused("The server shows keys of a zone without a log of the account's keys") }
-                if try await isInvited(to: place) { _ = try await ownKeysForSaving() }
+                if try await isInvited(to: place, shown) { _ = try await ownKeysForSaving() }
                 throw .noKeysOfShare
             }
         }
@@ -189,6 +200,7 @@
         /// Keeps what this device's app wishes for the share of a zone.
         /// - Throws: `internalError`, with both fingerprints, if the server shows another account of a user than
         ///   before, or if the wish cannot be kept. On a device without keys nothing stops the share.
+        /// - Parameter zone: what `KeptKeys.name(ofShare:inZone:)` returns.
         func wish(_ wishes: [ShareWish], inZone zone: String) async throws(CKError) {
             let hasKeys = (try? await line.keyStore.keys(of: account))?.device != nil
             do throws(CKError) {
@@ -197,7 +209,7 @@
                 if hasKeys { throw error }
                 line.log("CloudKit: this device cannot keep who is to have the keys of the zone '\(zone)': \(error)")
             }
-            line.openedKeys.withLock { $0.forget(zone) }
+            line.openedKeys.withLock { $0.forget(KeptKeys.zone(in: zone)) }
             for wish in wishes where hasKeys && wish.signedPermission != .none {
                 guard let user = wish.user else { continue }
                 do throws(CKError) {
@@ -214,7 +226,7 @@
         /// Notes that the server has saved the share with these wishes.
         func confirm(_ wishes: [ShareWish], inZone zone: String) async throws(CKError) {
             try await line.keyStore.update(account) { kept throws(CKError) in kept.wish(wishes, inZone: zone) }
-            line.openedKeys.withLock { $0.forget(zone) }
+            line.openedKeys.withLock { $0.forget(KeptKeys.zone(in: zone)) }
         }
 
         /// Takes wishes back whose share the server has not saved.
@@ -229,30 +241,39 @@
 
         /// Brings the manifest of a zone of the user's own up to date with its share, if this device has keys and has
         /// seen the zone's or wishes something.
-        /// - Parameter list: the participants as the server has shown them; none if the share has ended. The answer may
-        ///   be older than a save of the share: who takes part is asked for anew.
-        func meet(_ list: [ShareParticipant], at place: Place) async throws(CKError) {
+        /// - Parameters:
+        ///   - list: the participants as the server has shown them; none if the share has ended. The answer may be
+        ///     older than a save of the share: who takes part is asked for anew.
+        ///   - share: the name of the record of a share of records; nil: the zone is shared as a whole.
+        func meet(_ list: [ShareParticipant], at place: Place, share: String? = nil) async throws(CKError) {
             let kept = try await line.keyStore.keys(of: account)
-            let isWished = kept.wishes[place.zone] != nil
-            guard kept.device != nil, isWished || kept.scopes[place.zone] != nil else { return }
-            if !isWished, let (own, keys) = opened(place), try request(after: keys, by: own, wishes: [], list: list, logs: keys.logs) == nil {
+            let isWished = kept.wishes[KeptKeys.name(ofShare: share, inZone: place.zone)] != nil
+            let isKnown = share == nil ? kept.scopes[place.zone] != nil : kept.ownZones.contains(place.zone)
+            guard kept.device != nil, isWished || isKnown else { return }
+            if !isWished, let (own, keys) = opened(place, share: share),
+                try request(after: keys, by: own, wishes: [], list: list, logs: keys.logs) == nil
+            {
                 return tellWithoutKeys(list, keys)
             }
-            if let keys = try await settled(at: place, askingForList: true) { tellWithoutKeys(list, keys) }
+            if let keys = try await settled(at: place, share.map(WhichScope.share) ?? .zone, askingForList: true) { tellWithoutKeys(list, keys) }
         }
 
         func forgetWishes(inZone zone: String) async throws(CKError) {
-            guard try await line.keyStore.keys(of: account).wishes[zone] != nil else { return }
-            try await line.keyStore.update(account) { kept throws(CKError) in kept.wishes[zone] = nil }
+            let isOfZone = { (name: String) in KeptKeys.zone(in: name) == zone }
+            guard try await line.keyStore.keys(of: account).wishes.keys.contains(where: isOfZone) else { return }
+            try await line.keyStore.update(account) { kept throws(CKError) in
+                kept.wishes = kept.wishes.filter { KeptKeys.zone(in: $0.key) != zone }
+            }
         }
 
-        /// Returns the keys of a zone of the user's own, whose newest manifest says who takes part now.
+        /// Returns the keys of a zone of the user's own, or of a share of its records by the share's name, whose newest
+        /// manifest says who takes part now.
         /// - Parameter askingForList: whether the server is asked for the share's participants also if nobody is
         ///   wished.
         /// - Returns: nil if the zone has no scope.
-        private func settled(at place: Place, askingForList: Bool = false) async throws(CKError) -> ZoneKeys? {
+        func settled(at place: Place, _ which: WhichScope = .zone, askingForList: Bool = false) async throws(CKError) -> ZoneKeys? {
             for _ in 0..<Self.triesMax {
-                guard let (keys, own) = try await currentScope(of: place) else { return nil }
+                guard let (keys, own) = try await currentScope(of: place, which) else { return nil }
                 guard let request = try await nextManifest(after: keys, by: own, askingForList: askingForList) else { return keys }
                 try await send(request, at: place)
             }
@@ -262,15 +283,17 @@
         private func nextManifest(
             after keys: ZoneKeys, by own: OwnKeys, askingForList: Bool
         ) async throws(CKError) -> KeysScopesModifyRequest? {
-            let zone = keys.place.zone
+            let zone = KeptKeys.name(ofShare: keys.share, inZone: keys.place.zone)
             var (list, logs): ([ShareParticipant]?, [String: KeyLog]) = (nil, keys.logs)
             let lost = own.withoutKeys(in: keys.manifest.parts, logs: logs)
             var wishes = try await line.keyStore.update(account) { kept throws(CKError) in
                 kept.wish(lost.filter { lost in !(kept.wishes[zone] ?? []).contains { $0.user == lost.user } }, inZone: zone)
                 return kept.wishes[zone] ?? []
             }
-            if askingForList || !wishes.isEmpty {
-                let found = try await shareList(ofZone: zone)
+            // Of a share whose name is not known nobody is asked.
+            let isNamed = keys.share != nil || keys.manifest.parts.root.isEmpty
+            if isNamed, askingForList || !wishes.isEmpty {
+                let found = try await shareList(ofZone: keys.place.zone, share: keys.share)
                 list = found
                 wishes = try await line.keyStore.update(account) { [wishes, now = line.timekeeper.stamp] kept throws(CKError) in
                     kept.meet(found, inZone: zone, asked: wishes, now: now)
@@ -280,7 +303,7 @@
                     logs[user] = try await self.logs(of: user).last
                 }
             }
-            line.openedKeys.withLock { $0.note(keys.place, isWaitedFor: !wishes.isEmpty) }
+            if keys.share == nil { line.openedKeys.withLock { $0.note(keys.place, isWaitedFor: !wishes.isEmpty) } }
             // The list takes a participant away once a removal is saved.
             wishes.removeAll { $0.isPending == true && $0.signedPermission == .none }
             let next = try request(after: keys, by: own, wishes: wishes, list: list, logs: logs)
@@ -296,9 +319,10 @@
                 after: keys, participants: participants, logs: logs, stamp: line.timekeeper.stamp, using: line.timekeeper.keyRandom)
         }
 
-        /// Returns the participants of the share of a zone of the user's own; none if it is not shared as a whole.
-        private func shareList(ofZone zone: String) async throws(CKError) -> [ShareParticipant] {
-            try await share(of: ZoneID(zoneName: zone), in: conversation)?.participants ?? []
+        /// Returns the participants of the share of a zone of the user's own, or of a share of its records; none if
+        /// there is no such share.
+        private func shareList(ofZone zone: String, share: String?) async throws(CKError) -> [ShareParticipant] {
+            try await self.share(of: ZoneID(zoneName: zone), named: share, in: conversation)?.participants ?? []
         }
 
         /// Returns the verified logs of another user's account, the newest last; none if it has no keys.
@@ -453,15 +477,15 @@
             }
         }
 
-        /// Returns the scope of a zone; nil if it has none.
-        func scope(of place: Place) async throws(CKError) -> ShownScope? {
+        /// Returns a scope of a zone as the server shows it; nil if there is none.
+        func scope(of place: Place, _ which: WhichScope = .zone) async throws(CKError) -> ShownScope? {
             let isOwn = place.owner == account.name
             let zoneID = ZoneID(zoneName: place.zone, ownerRecordName: isOwn ? nil : place.owner.user)
             let conversation = isOwn ? conversation : shared
-            var shown = ShownScope()
+            var shown = ShownScope(which: which)
             var before: Int?
             while true {
-                let request = KeysScopesListRequest(zoneID: zoneID, before: before)
+                let request = KeysScopesListRequest(zoneID: zoneID, before: before, share: which.share, scope: which.id?.bytes)
                 let page: KeysScopesListResponse = try await conversation.ask("keys/scopes/list", request, .read)
                 if before == nil { (shown.wraps, shown.olderKeys) = (page.wraps ?? [], page.olderKeys ?? []) }
                 shown.manifests += page.manifests

@@ -194,6 +194,8 @@
         /// The verified logs of the accounts that the manifests name, by the names of their users: of each account the
         /// newest last. One that the server does not show is left out.
         var accounts: [String: [KeyLog]] = [:]
+        /// The scope that was asked for.
+        var which = WhichScope.zone
 
         /// The names of the users whom the manifests name.
         func users() throws(CKError) -> Set<String> {
@@ -220,6 +222,9 @@
         let device: DeviceKeys
         /// The device that sealed the newest key for this account.
         let sender: DeviceID
+        /// The name of the record of the share of records whose keys they are; nil: they are the zone's, or it is not
+        /// known.
+        var share: String?
 
         /// Whether the zone is the user's own.
         var isOwn: Bool { place.owner == account }
@@ -255,18 +260,22 @@
                 throw CKError.keysRefused("The server shows no log of keys of '\(place.owner.user)', who owns the zone")
             }
             let all = accounts.values.flatMap(\.self).map { ($0.fingerprint, $0) }
+            let manifests = try shown.manifests.reversed().map { try ScopeManifest($0) }
+            // The signed ID of the scope says of which share it is.
+            let root = shown.which == .zone ? "" : manifests.last?.parts.root ?? ""
             let chain = try ScopeChain(
-                try shown.manifests.reversed().map { try ScopeManifest($0) }, of: place, root: "", owner: owners.fingerprint,
+                manifests, of: place, root: root, owner: owners.fingerprint,
                 logs: Dictionary(all, uniquingKeysWith: { first, _ in first }))
             let manifest = chain.newest
             let isOwn = place.owner == log.account
-            try see(chain, of: isOwn ? place.zone : Self.name(ofShared: place), in: isOwn ? \.scopes : \.sharedScopes)
+            guard shown.which.isAnswered(by: manifest.parts) else { throw CKError.keysRefused("The server shows the keys of another share") }
+            try see(chain, of: Self.name(ofScope: manifest.parts, for: log.account), in: Self.scopes(of: place, for: log.account))
             for participant in manifest.parts.participants where !participant.user.utf8.elementsEqual(log.account.user.utf8) {
                 guard let logs = accounts[participant.user], logs.contains(where: { $0.fingerprint == participant.fingerprint }) else { continue }
                 if let newest = logs.last { try keep(newest) }
             }
-            if isOwn { settle(manifest, inZone: place.zone) }
-            if isOwn, manifest.parts.oldest == manifest.parts.version { passes[place.zone] = nil }
+            if isOwn, shown.which.id == nil { settle(manifest, inZone: Self.name(ofShare: shown.which.share, inZone: place.zone)) }
+            if isOwn, manifest.parts.root.isEmpty, manifest.parts.oldest == manifest.parts.version { passes[place.zone] = nil }
             guard manifest.parts.readers.contains(log.fingerprint) else { throw CKError.noKeysOfShare }
             guard let id = manifest.parts.keyID,
                 let wrap = try shown.wraps.map({ try KeyWrap($0) }).first(where: { $0.subject == .scopeKey(id) && $0.recipient == log.fingerprint }),
@@ -285,7 +294,7 @@
             }
             return ZoneKeys(
                 place: place, newest: newest, older: older, chain: chain, accounts: accounts, account: log.account, device: own.device,
-                sender: wrap.sender)
+                sender: wrap.sender, share: shown.which.share)
         }
 
         /// Verifies the logs of another user's account that a server shows, and keeps the head of the newest. Any
@@ -344,6 +353,17 @@
         }
     }
 
+    extension WhichScope {
+        /// Whether a verified scope is the one that was asked for.
+        fileprivate func isAnswered(by parts: ScopeManifest.Parts) -> Bool {
+            switch self {
+            case .zone: parts.root.isEmpty
+            case .share(let name): parts.isScope(ofShare: name)
+            case .id(let id): parts.scope == id && !parts.root.isEmpty
+            }
+        }
+    }
+
     extension OwnKeys {
         /// The owner as manifests have it.
         var owner: ScopeManifest.Participant {
@@ -368,29 +388,41 @@
             return keys.manifest.needsNewKey(Dictionary(others + [(log.fingerprint, log)], uniquingKeysWith: { $1 }))
         }
 
-        /// Makes the request for the first key of a zone.
-        /// - Parameter stamp: milliseconds since 1970.
-        func firstKey(at place: Place, stamp: UInt64, using random: KeyRandom) throws(CKError) -> KeysScopesModifyRequest {
+        /// Makes the request for the first key of a zone, or of a share of records of it.
+        /// - Parameters:
+        ///   - share: the names of the share's record and of the record at its root, as this device's app has them.
+        ///   - stamp: milliseconds since 1970.
+        func firstKey(
+            at place: Place, share: (name: String, root: String)? = nil, stamp: UInt64, using random: KeyRandom
+        ) throws(CKError) -> KeysScopesModifyRequest {
             try CKError.checking {
                 var random = random
-                guard let scope = ScopeID(try random.bytes(ScopeID.length)), let id = KeyID(scope: scope, version: 1) else {
+                let newID =
+                    if let share {
+                        try ScopeID(ofShare: share.name, root: share.root, at: place, random: try random.bytes(ScopeID.randomLength))
+                    } else {
+                        ScopeID(try random.bytes(ScopeID.length))
+                    }
+                guard let scope = newID, let id = KeyID(scope: scope, version: 1) else {
                     throw CKError.noRandomness
                 }
                 let key = try ScopeKey(id, using: &random)
                 let parts = ScopeManifest.Parts(
-                    place: place, scope: scope, root: "", number: 0, stamp: stamp, before: .none, version: 1, oldest: 1, keyProofs: [key.proof],
+                    place: place, scope: scope, root: share?.root ?? "", number: 0, stamp: stamp, before: .none, version: 1, oldest: 1,
+                    keyProofs: [key.proof],
                     participants: [owner], linkPermission: .none)
-                return try request(for: key, parts, after: nil, older: nil, logs: [:], using: &random)
+                return try request(for: key, parts, ofShare: share?.name, after: nil, older: nil, logs: [:], using: &random)
             }
         }
 
         /// Makes the request for a manifest that this device signs, with the wraps that belong with it.
         /// - Parameters:
+        ///   - share: the name of the share of records whose scope begins; nil: it is the zone's, or has begun.
         ///   - last: the manifest before; nil for the first.
         ///   - logs: the newest logs of the participants but the owner, by the names of their users.
         func request(
-            for key: ScopeKey, _ parts: ScopeManifest.Parts, after last: ScopeManifest?, older: NacreEncryptionForms.SealedValue?,
-            logs: [String: KeyLog], using random: inout KeyRandom
+            for key: ScopeKey, _ parts: ScopeManifest.Parts, ofShare share: String? = nil, after last: ScopeManifest?,
+            older: NacreEncryptionForms.SealedValue?, logs: [String: KeyLog], using random: inout KeyRandom
         ) throws -> KeysScopesModifyRequest {
             let manifest = try device.sign(parts, log: log)
             let needed = manifest.recipients(after: last)
@@ -402,7 +434,7 @@
                 wraps.append(try key.wrap(for: participant.user, log: log, manifest: manifest, by: device, using: &random).bytes)
             }
             return KeysScopesModifyRequest(
-                zoneID: ZoneID(zoneName: parts.place.zone), manifest: manifest.bytes, wraps: wraps, olderKey: older?.bytes)
+                zoneID: ZoneID(zoneName: parts.place.zone), manifest: manifest.bytes, wraps: wraps, olderKey: older?.bytes, share: share)
         }
     }
 #endif

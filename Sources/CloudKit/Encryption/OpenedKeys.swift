@@ -13,6 +13,11 @@
         private var account: KeyAccount?
         private var own: OwnKeys?
         private var zones: [Place: ZoneKeys] = [:]
+        /// The keys of shares of records.
+        private var shares: [ScopeID: ZoneKeys] = [:]
+        /// The names of zones in which the server has refused the scope of a record that was seen: the way to the root of
+        /// its share is followed to the end from then on.
+        private var doubted: Set<String> = []
         /// The user's own zones in which somebody is to take part whose account had no keys.
         private var waiting: Set<Place> = []
         /// The user's own zones of which the log has told that participants have no keys.
@@ -27,7 +32,31 @@
         static let accountSeconds = 60.0
 
         func own(of account: KeyAccount) -> OwnKeys? { self.account == account ? own : nil }
-        func zone(_ place: Place, of account: KeyAccount) -> ZoneKeys? { self.account == account ? zones[place] : nil }
+
+        /// Returns the keys of a zone, or those of a share of records of it.
+        /// - Parameter share: the name of the share's record; nil: the zone's own keys.
+        func zone(_ place: Place, share: String? = nil, of account: KeyAccount) -> ZoneKeys? {
+            guard self.account == account else { return nil }
+            guard let share else { return zones[place] }
+            return shares.values.first { $0.share == share && $0.place == place }
+        }
+
+        /// Returns the keys of a scope of a zone, or of a share of records of it.
+        func scope(_ id: ScopeID, at place: Place, of account: KeyAccount) -> ZoneKeys? {
+            guard self.account == account else { return nil }
+            return [zones[place], shares[id]].compactMap(\.self).first { $0.newest.id.scope == id && $0.place == place }
+        }
+
+        /// Notes that the server has refused the scope of a record, and whether it has.
+        mutating func doubtScopes(inZoneNamed name: String) { if doubted.count < Self.zonesMax { doubted.insert(name) } }
+        func doubtsScopes(inZoneNamed name: String) -> Bool { doubted.contains(name) }
+
+        /// Whether keys of a share of records of a zone are known, or of any.
+        func hasShare(_ share: String, inZoneNamed name: String) -> Bool {
+            shares.values.contains { $0.share == share && $0.place.zone == name }
+        }
+
+        func hasShares(inZoneNamed name: String) -> Bool { shares.values.contains { $0.place.zone == name } }
 
         /// Returns whether the account's keys are known since so long that it is asked for again before a save.
         func mustAskAgain(about account: KeyAccount, at now: Double) -> Bool {
@@ -61,6 +90,14 @@
         mutating func keep(_ keys: ZoneKeys, of account: KeyAccount) {
             if self.account != account { self = OpenedKeys() }
             self.account = account
+            guard keys.manifest.parts.root.isEmpty else {
+                let id = keys.newest.id.scope
+                if shares.count >= Self.zonesMax, let other = shares.keys.first { shares[other] = nil }
+                var keys = keys
+                keys.share = keys.share ?? shares[id]?.share
+                shares[id] = keys
+                return
+            }
             if zones.count >= Self.zonesMax, let other = zones.keys.first { zones[other] = nil }
             zones[keys.place] = keys
         }
@@ -75,15 +112,17 @@
             toldWithoutKeys.count < Self.zonesMax && toldWithoutKeys.insert(zone).inserted
         }
 
-        /// Forgets the keys of zones of that name, and the account's, which may have changed too.
+        /// Forgets the keys of zones of that name and of their shares, and the account's, which may have changed too.
         mutating func forget(_ zone: String) {
             zones = zones.filter { $0.key.zone != zone }
+            shares = shares.filter { $0.value.place.zone != zone }
             own = nil
         }
 
-        /// Forgets the keys of the user's own zones in which others take part or are to: their accounts may have
-        /// changed.
+        /// Forgets the keys of the user's own zones in which others take part or are to, and those of shares of their
+        /// records: others' accounts may have changed.
         mutating func forgetShared() {
+            shares = shares.filter { !$0.value.isOwn }
             zones = zones.filter { place, keys in !keys.isOwn || !keys.manifest.parts.isShared && !waiting.contains(place) }
         }
     }

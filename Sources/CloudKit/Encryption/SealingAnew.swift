@@ -18,14 +18,16 @@
 
         /// Makes the save that seals a record's values anew under the newest key, and leaves the rest of it.
         /// - Parameters:
+        ///   - before: the keys of the scope that the record leaves; nil: it stays.
         ///   - kept: the newest version that this device has seen.
         ///   - now: milliseconds since 1970.
         /// - Throws: the fault of a record that does not verify, and `cannotBeSealed` for one with files, which are
         ///   sealed anew with it.
         func sealingAnew(
-            _ record: Record, kept: RecordManifest.Version?, now: UInt64, using random: inout some RandomBytes
+            _ record: Record, openedWith before: ZoneKeys? = nil, kept: RecordManifest.Version?, now: UInt64,
+            using random: inout some RandomBytes
         ) throws(SecretFault) -> RecordOperation {
-            let opened = try open(record, asked: nil, kept: kept)
+            let opened = try (before ?? self).open(record, asked: nil, kept: kept)
             guard let bytes = record.manifest, let form = try? RecordManifest(bytes), form.parts.files.isEmpty else { throw .cannotBeSealed }
             let secrets = SecretChange(values: opened.values, cleared: [], manifest: bytes, parent: record.parent?.recordName ?? "")
             var change = RecordChange(
@@ -79,13 +81,13 @@
         /// The most records of a request that seals anew.
         static let recordsAnewMax = 50
 
-        /// Seals the values and files of a zone anew that older versions of its key open, some records at a time, and
-        /// raises the oldest version when none is left. A pass that was interrupted is begun anew, and skips what is
-        /// done.
-        func sealAnew(_ place: Place, at pace: PassPace = PassPace()) async throws(CKError) -> SealedAnew {
+        /// Seals the values and files of a zone anew that older versions of a key open, some records at a time, and raises
+        /// the oldest version when none is left. A pass that was interrupted is begun anew, and skips what is done.
+        /// - Parameter which: the zone's own scope, or that of a share of its records.
+        func sealAnew(_ place: Place, _ which: WhichScope = .zone, at pace: PassPace = PassPace()) async throws(CKError) -> SealedAnew {
             var (outcome, round) = (SealedAnew(zone: place.zone), Round(key: nil))
             for _ in 0..<Self.triesMax {
-                let keys = try await zoneKeysForSaving(at: place)
+                let keys = try await keysForSaving(which, at: place)
                 guard keys.manifest.parts.oldest < keys.newest.id.version else { return outcome }
                 if round.key != keys.newest.id { round = try await begin(with: keys, pace, pages: round.pages) }
                 round.isLate = false
@@ -106,9 +108,9 @@
             throw .keysAreBusy
         }
 
-        /// The pages of a zone that are to be sealed under one version of its key.
-        private struct Round {
-            /// The version.
+        /// The pages of a zone that are to be sealed under one version of a key.
+        struct Round {
+            /// The version; nil: no pages are read.
             let key: KeyID?
             var sealed = 0
             var left = 0
@@ -184,7 +186,7 @@
         }
 
         /// Sends saves, in halves where they are too large for a request.
-        private func save(_ operations: ArraySlice<RecordOperation>, with keys: ZoneKeys, _ round: inout Round) async throws(CKError) {
+        func save(_ operations: ArraySlice<RecordOperation>, with keys: ZoneKeys, _ round: inout Round) async throws(CKError) {
             let request = RecordsModifyRequest(
                 operations: Array(operations), zoneID: ZoneID(zoneName: keys.place.zone), atomic: false)
             let answers: [RecordResult]
@@ -298,7 +300,7 @@
     }
 
     extension ZoneKeys {
-        fileprivate func recordID(_ name: String) -> CKRecord.ID {
+        func recordID(_ name: String) -> CKRecord.ID {
             CKRecord.ID(recordName: name, zoneID: CKRecordZone.ID(zoneName: place.zone))
         }
     }
@@ -319,6 +321,18 @@
                     let keys = try await exchange.zoneKeys(at: place), keys.manifest.parts.oldest < keys.newest.id.version
                 else { continue }
                 outcomes.append(try await exchange.sealAnew(place))
+            }
+            let shares = try await line.keyStore.keys(of: exchange.account).ownShares
+            for name in names.sorted() where shares.contains(where: { $0.zone == name }) {
+                guard let place = Place(owner: exchange.account.name, zone: name) else { continue }
+                var outcome = try await exchange.sealByShares(at: place)
+                for share in shares where share.zone == name {
+                    // The scope of a share that has ended has nothing any more.
+                    guard (try? await exchange.keysForSaving(.id(share.scope), at: place))?.newest.id.scope == share.scope else { continue }
+                    let more = try await exchange.sealAnew(place, .id(share.scope))
+                    (outcome.records, outcome.left) = (outcome.records + more.records, outcome.left + more.left)
+                }
+                if outcome.records + outcome.left > 0 { outcomes.append(outcome) }
             }
             return outcomes
         }

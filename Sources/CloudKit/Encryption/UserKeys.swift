@@ -104,7 +104,7 @@
                 guard let tree else { throw error }
                 return Status(
                     container: account.container, environment: account.environment, user: account.user, keys: .doubted, generation: nil, devices: 0,
-                    hasUnseenWords: false, zones: kept.scopes.keys.sorted(), tree: tree,
+                    hasUnseenWords: false, zones: kept.ownZones, tree: tree,
                     next: "Show the two heads to the server's operator. If the server was put back from a backup, run 'nacre keys trust-tree'")
             }
             var log = state.log
@@ -119,7 +119,7 @@
                 }
             return Status(
                 container: account.container, environment: account.environment, user: account.user, keys: keys, generation: log?.generation,
-                devices: log?.enrolled.count ?? 0, hasUnseenWords: keys == .here && kept.recovery != nil, zones: kept.scopes.keys.sorted(),
+                devices: log?.enrolled.count ?? 0, hasUnseenWords: keys == .here && kept.recovery != nil, zones: kept.ownZones,
                 tree: tree, next: next)
         }
 
@@ -172,9 +172,9 @@
             let own = try await own()
             let wasRemoved = own.log.devices[id]?.removed != nil
             if id != own.device.id, own.log.device(id) != nil {
-                for place in try await ownPlaces() {
+                for (place, which) in try await ownScopes() {
                     do throws(CKError) {
-                        try await exchange.takeOver(place, from: id)
+                        try await exchange.takeOver(place, which, from: id)
                     } catch {
                         // The zone is taken over after the removal. Neither the device nor a server prevents that one.
                         guard error.code == .internalError || error.code == .zoneBusy else { throw error }
@@ -189,8 +189,11 @@
             return renewed
         }
 
-        private func ownPlaces() async throws(CKError) -> [Place] {
-            try await exchange.ownZones().compactMap { Place(owner: account, zone: $0) }
+        /// Returns the scopes of the user's own zones, and those of shares of records that this device has seen.
+        private func ownScopes() async throws(CKError) -> [(Place, WhichScope)] {
+            let zones = try await exchange.ownZones().map { ($0, WhichScope.zone) }
+            let shares = try await line.keyStore.keys(of: exchange.account).ownShares.map { ($0.zone, WhichScope.id($0.scope)) }
+            return (zones + shares).compactMap { zone, which in Place(owner: account, zone: zone).map { ($0, which) } }
         }
 
         /// Makes other keys of the zones whose newest key or manifest is that of a device that was removed.
@@ -198,12 +201,12 @@
         private func takeOverZones(of device: DeviceID) async throws(CKError) -> (isAny: Bool, left: [String]) {
             let before = try await exchange.log(beforeRemovalOf: device)
             var (isAny, left): (Bool, [String]) = (false, [])
-            for place in try await ownPlaces() {
+            for (place, which) in try await ownScopes() {
                 do throws(CKError) {
-                    if try await exchange.takeOver(place, from: device, before: before) { isAny = true }
+                    if try await exchange.takeOver(place, which, from: device, before: before) { isAny = true }
                 } catch {
                     line.log("CloudKit: the keys of the zone '\(place.zone)' were not taken over from a removed device: \(error)")
-                    left.append(place.zone)
+                    if !left.contains(place.zone) { left.append(place.zone) }
                 }
             }
             return (isAny, left)
@@ -305,7 +308,11 @@
         private func renewZones() async -> [String] {
             var renewed: [String] = []
             let kept = try? await line.keyStore.keys(of: exchange.account)
-            for zone in (kept?.scopes.keys.sorted() ?? []) {
+            for (zone, scope) in kept?.ownShares ?? [] {
+                guard let place = Place(owner: account, zone: zone) else { continue }
+                _ = try? await exchange.keysForSaving(.id(scope), at: place)
+            }
+            for zone in kept?.ownZones ?? [] {
                 // A zone that was made anew has no key yet, and needs none.
                 guard let place = Place(owner: account, zone: zone), let keys = try? await exchange.zoneKeys(at: place), keys.place == place,
                     (try? await exchange.zoneKeysForSaving(at: place)) != nil

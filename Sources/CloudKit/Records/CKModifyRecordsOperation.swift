@@ -162,9 +162,13 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
     }
 
-    /// Has the keys of encrypted values follow the shares that were saved or deleted.
+    /// Has the keys of encrypted values follow the shares that were saved or deleted, and records follow their keys.
     /// - Parameter repeated: the indices of the saves that are sent again.
     private func meetShares(of batch: ModifyPlan.Batch, in answers: [RecordResult], repeated: Set<Int>) async {
+        var isOther = zip(batch.saves, answers).contains { save, answer in
+            guard case .record = answer else { return false }
+            return save.newShareOfRecords != nil || save.isMoved && save.change.recordChangeTag != nil && save.change.manifest != nil
+        }
         for (index, (save, answer)) in zip(batch.saves, answers).enumerated() where save.sharing != nil && !repeated.contains(index) {
             switch answer {
             case .record(let saved):
@@ -175,8 +179,11 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             }
         }
         for (recordID, answer) in zip(batch.deletions, answers.dropFirst(batch.saves.count)) {
-            if case .deleted = answer { await conversation.meetEndOfShare(recordID) }
+            guard case .deleted = answer else { continue }
+            await conversation.meetEndOfShare(recordID)
+            if conversation.knowsShare(recordID) { isOther = true }
         }
+        if isOther { await conversation.sealByShares(in: batch.zoneID) }
     }
 
     /// Seals saves anew, and sends them again.

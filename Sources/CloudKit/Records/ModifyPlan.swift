@@ -15,7 +15,11 @@ struct ModifyPlan {
         /// The moment at which the record was created; nil for a new one.
         let created: Timestamp?
         /// Whether the save changes the record's parent.
-        private let isMoved: Bool
+        let isMoved: Bool
+        /// The name of the parent after the save; nil for none.
+        let parent: String?
+        /// The name of the share of records of which the record is the root; nil: it is the root of none.
+        let share: String?
         /// The roots of the sealed files in the version that the save builds on.
         private let rootsBefore: [String: [[UInt8]]]
         /// Whether the server has a manifest of the record that this save has not seen, and must make anew.
@@ -41,6 +45,8 @@ struct ModifyPlan {
             held = state.encrypted.ancestor
             created = state.created?.timestamp
             isMoved = state.parent != state.fetchedParent
+            parent = state.parent?.recordName
+            share = state.share?.recordName
             rootsBefore = held.fileRoots
             sharing = state.sharing?.copy
         }

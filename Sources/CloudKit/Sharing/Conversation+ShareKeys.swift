@@ -1,6 +1,7 @@
 import NacreCloudWire
+import NacreLocks
 
-// The keys of encrypted values follow the participants of a zone's share, when its owner's device saves or fetches it.
+// The keys of encrypted values follow the participants of a share, when its owner's device saves or fetches it.
 
 extension Conversation {
     /// Keeps whom the shares of a batch invite, change or remove, before they are saved: their keys follow, also if
@@ -11,11 +12,12 @@ extension Conversation {
         var failures: [Int: CKError] = [:]
         #if canImport(NacreEncryption)
             for (index, save) in batch.saves.enumerated() {
-                guard scope == .private, save.record.recordID.isZoneWideShare, let wishes = save.sharing?.wishes, !wishes.isEmpty else { continue }
+                guard scope == .private, let wishes = save.sharing?.wishes else { continue }
                 // Without a user the share itself is refused.
-                guard let exchange = try? await keyExchange() else { continue }
+                guard let (exchange, place) = try? await keyExchange(for: batch.zoneID) else { continue }
                 do throws(CKError) {
-                    try await exchange.wish(wishes, inZone: batch.zoneID.zoneName)
+                    if let share = save.newShareOfRecords { try await exchange.makeScope(ofShare: share, at: place, beginning: false) }
+                    if !wishes.isEmpty { try await exchange.wish(wishes, inZone: save.record.recordID.shareName) }
                 } catch {
                     failures[index] = error
                 }
@@ -29,10 +31,10 @@ extension Conversation {
     func endWaiting(of save: ModifyPlan.Save, isSaved: Bool) async {
         #if canImport(NacreEncryption)
             let recordID = save.record.recordID
-            guard scope == .private, recordID.isZoneWideShare, let wishes = save.sharing?.wishes, !wishes.isEmpty,
+            guard scope == .private, let wishes = save.sharing?.wishes, !wishes.isEmpty,
                 let exchange = try? await keyExchange()
             else { return }
-            let zone = recordID.zoneID.zoneName
+            let zone = recordID.shareName
             if isSaved { try? await exchange.confirm(wishes, inZone: zone) } else { try? await exchange.takeBack(wishes, inZone: zone) }
         #endif
     }
@@ -44,17 +46,43 @@ extension Conversation {
         await meetShare(recordID, share.participants)
     }
 
-    /// Does what `meetShare` does for a share that has ended.
+    /// Does what `meetShare` does for a share of a zone as a whole that has ended.
     func meetEndOfShare(_ recordID: CKRecord.ID) async {
-        await meetShare(recordID, [])
+        if recordID.isZoneWideShare { await meetShare(recordID, []) }
+    }
+
+    /// Seals records of a zone anew whose place in shares of records has changed. An error is told in the log:
+    /// `nacre keys reseal` does the rest.
+    func sealByShares(in zone: CKRecordZone.ID) async {
+        #if canImport(NacreEncryption)
+            guard scope == .private, !zone.wire.isDefault else { return }
+            do throws(CKError) {
+                guard let (exchange, place) = try await keyExchange(for: zone) else { return }
+                guard line.openedKeys.withLock({ $0.hasShares(inZoneNamed: place.zone) }) else { return }
+                let outcome = try await exchange.sealByShares(at: place)
+                guard outcome.left > 0 else { return }
+                line.log("CloudKit: \(outcome.left) records of the zone '\(place.zone)' stay sealed for the place where they were before")
+            } catch {
+                line.log("CloudKit: the records of the zone '\(zone.zoneName)' are not sealed for their shares yet: \(error)")
+            }
+        #endif
+    }
+
+    /// Whether this process has the keys of a share of records.
+    func knowsShare(_ recordID: CKRecord.ID) -> Bool {
+        #if canImport(NacreEncryption)
+            line.openedKeys.withLock { $0.hasShare(recordID.recordName, inZoneNamed: recordID.zoneID.zoneName) }
+        #else
+            false
+        #endif
     }
 
     private func meetShare(_ recordID: CKRecord.ID, _ list: [ShareParticipant]) async {
         #if canImport(NacreEncryption)
-            guard scope == .private, recordID.isZoneWideShare else { return }
+            guard scope == .private, !recordID.zoneID.wire.isDefault else { return }
             do throws(CKError) {
                 guard let (exchange, place) = try await keyExchange(for: recordID.zoneID) else { return }
-                try await exchange.meet(list, at: place)
+                try await exchange.meet(list, at: place, share: recordID.isZoneWideShare ? nil : recordID.recordName)
             } catch {
                 line.log("CloudKit: the keys of the zone '\(recordID.zoneID.zoneName)' do not follow its share yet: \(error)")
             }
@@ -72,4 +100,17 @@ extension Conversation {
 
 extension CKRecord.ID {
     fileprivate var isZoneWideShare: Bool { recordName == CKRecordNameZoneWideShare }
+
+    #if canImport(NacreEncryption)
+        /// The name among the kept wishes of the share whose record has this ID.
+        fileprivate var shareName: String { KeptKeys.name(ofShare: isZoneWideShare ? nil : recordName, inZone: zoneID.zoneName) }
+    #endif
+}
+
+extension ModifyPlan.Save {
+    /// The names of the record and of the root of a share of records that the save makes; nil: it makes none.
+    var newShareOfRecords: (name: String, root: String)? {
+        guard change.recordChangeTag == nil, let root = sharing?.rootName else { return nil }
+        return (record.recordID.recordName, root)
+    }
 }

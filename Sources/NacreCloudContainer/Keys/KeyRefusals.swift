@@ -90,9 +90,31 @@ extension ServerError {
         .badRequest, "the manifest is of another zone", field: "manifest",
         remedy: "A manifest names the container, the environment, the user who sends it, and the zone of the request.")
 
-    static let sharedScope = ServerError(
-        .badRequest, "keys of shares of records, and of links, are not built yet", field: "manifest",
-        remedy: "A scope is a zone, and its link has no permission.")
+    static let sharedByLink = ServerError(
+        .badRequest, "keys of links are not built yet", field: "manifest", remedy: "The link of a scope has no permission.")
+
+    static let otherSharesManifest = ServerError(
+        .badRequest, "the manifest is of the scope of another share", field: "manifest",
+        remedy: "The scope of a share of records has a root, and an ID that is made of the share's name. Name the share of the manifest.")
+
+    static let tooManyScopes = ServerError(
+        .badRequest, "the zone has as many scopes of shares as it may have (\(Limits.recordSharesPerZone))", native: .limitExceeded,
+        internalCode: 2023, field: "share", remedy: "Those of shares that have ended count too. Share records of another zone.")
+
+    static func valueOfOtherScope(_ field: String) -> ServerError {
+        ServerError(
+            .badRequest, "the value is sealed for another scope than the record's manifest", field: field,
+            remedy: "Seal all encrypted values of a record for its new zone or share, or clear them.")
+    }
+
+    /// - Parameter isShared: whether the record is below the root of a share that has a scope.
+    static func otherScope(_ part: String, isShared: Bool) -> ServerError {
+        ServerError(
+            .badRequest, otherScopeReason, field: part,
+            remedy: isShared
+                ? "The record is in a share of records: seal it with the keys of that share."
+                : "The record is in no share of records that has keys: seal it with the keys of the zone.")
+    }
 
     static let scopeManifestTooLarge = ServerError(
         .badRequest, "the manifest is larger than one may be (\(Limits.scopeManifestBytes) bytes)", native: .limitExceeded, internalCode: 2023,

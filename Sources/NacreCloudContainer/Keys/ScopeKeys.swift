@@ -7,9 +7,12 @@ package struct ScopeAddition: Hashable, Sendable {
     package var manifest: ScopeManifest
     package var wraps: [KeyWrap]
     package var olderKey: NacreEncryptionForms.SealedValue?
+    /// The name of the share of records whose scope begins; nil: the scope is the zone's, or has begun.
+    package var share: String?
 
-    package init(manifest: ScopeManifest, wraps: [KeyWrap] = [], olderKey: NacreEncryptionForms.SealedValue? = nil) {
+    package init(manifest: ScopeManifest, share: String? = nil, wraps: [KeyWrap] = [], olderKey: NacreEncryptionForms.SealedValue? = nil) {
         self.manifest = manifest
+        self.share = share
         self.wraps = wraps
         self.olderKey = olderKey
     }
@@ -22,7 +25,9 @@ package struct ScopeAddition: Hashable, Sendable {
     ///   - log: the caller's log of keys.
     package func fault(over last: ScopeManifest?, at place: Place, by log: KeyLog) -> ServerError? {
         guard manifest.parts.place == place else { return .otherZonesManifest }
-        guard manifest.parts.root.isEmpty, manifest.parts.linkPermission == .none else { return .sharedScope }
+        guard manifest.parts.linkPermission == .none else { return .sharedByLink }
+        // The ID of a scope names its share for ever.
+        guard last != nil && share == nil || manifest.parts.isScope(ofShare: share) else { return .otherSharesManifest }
         do throws(ScopeFault) {
             if let last {
                 try manifest.check(follows: last)

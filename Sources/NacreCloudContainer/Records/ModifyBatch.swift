@@ -47,6 +47,8 @@ package struct ModifyBatch {
     var isSharing = false
     /// Records outside the batch that its shares change: shares deleted with their roots, and roots of deleted shares.
     var companions: [String: StoredRecord] = [:]
+    /// The scopes for which its saves may be sealed.
+    var scopes = SaveScopes()
     /// Names of shares of records and of their roots, from the zone's entries. Loaded only where a damaged record is
     /// deleted, whose body cannot name them.
     var sharesByEntries: [(share: String, root: String)] = []

@@ -185,13 +185,15 @@ struct RecordModification: Sendable {
         let found = try ofOther ?? zone.resolve(advance.zone, transaction)
         let base = try base(of: advance, found, by: schema.schema)
         let stored = try load(from: base.zone, as: found?.membership ?? .owner, isNew: advance.zone == nil, &patience, transaction)
+        let scopes = try scopes(of: base, transaction)
         var batch = ModifyBatch(
             items, faults: faults, stored: stored,
             in: RecordSetting(
                 scope: key.scope, environment: key.environment, caller: caller, seesDetails: request.extension.wantsDetails,
                 schema: schema.schema, customRoles: roles.custom, assets: try sentAssets(to: base.zone, by: advance.entries),
                 membership: found?.membership ?? .owner, hasFeed: hasFeed, shareGUIDs: try shareLinks?.guids(for: base.zone) ?? [:],
-                newestKeys: try newestKeys(of: base, transaction), owner: key.owner, now: now, secret: secret))
+                newestKeys: scopes.newest, owner: key.owner, now: now, secret: secret))
+        batch.scopes = scopes
         try settle(&batch, on: base, &patience, transaction)
         var changes = try settleQuota(of: &batch, on: base, by: schema, advance, counted)
         let falls = (request.atomic ?? true) && hasFeed && batch.settleAtomically()
@@ -218,17 +220,21 @@ struct RecordModification: Sendable {
             if hasFeed {
                 batch.findShares()
                 try batch.loadCompanions(in: zone, within: Limits.unansweredBytes, &patience, transaction)
+                try batch.loadScopes(in: zone, transaction)
             }
         } while batch.settleShares(try transaction.surroundings(of: batch, in: zone, isZoneShared: base.isShared, &known, &patience))
     }
 
-    /// Returns the newest version of the key of the zone's scope. Costs a call of the store if a save brings encrypted
-    /// values, and none otherwise.
-    private func newestKeys(of base: Base, _ transaction: any ReadTransaction) throws -> [ScopeID: UInt32] {
-        guard !base.isNewZone, !isPublic, items.contains(where: \.bringsSealed),
-            let newest = try transaction.newestManifest(of: base.zone.address)?.parts
-        else { return [:] }
-        return [newest.scope: newest.version]
+    /// Returns the zone's own scope, and those of shares that saves are sealed for. Costs a call of the store for each
+    /// if a save brings encrypted values, and none otherwise.
+    private func scopes(of base: Base, _ transaction: any ReadTransaction) throws -> SaveScopes {
+        guard !base.isNewZone, !isPublic, items.contains(where: \.bringsSealed) else { return SaveScopes() }
+        let zone = base.zone.address
+        var scopes = SaveScopes(zone: try transaction.newestManifest(of: zone))
+        for id in Set(items.compactMap(\.manifest?.form.parts.keyID.scope)) where id != scopes.zone {
+            if let manifest = try transaction.newestManifest(of: KnownScope(id, isOfShare: true), in: zone) { scopes.add(manifest) }
+        }
+        return scopes
     }
 
     private func sentAssets(to zone: ZoneRow, by entries: [EntryRow]) throws -> SentAssets {

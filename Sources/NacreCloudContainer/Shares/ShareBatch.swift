@@ -188,7 +188,9 @@ extension ModifyBatch {
             let fault: ServerError?
             switch verdicts[index] {
             case .save(let save):
-                fault = save.sharing == nil ? faultOfPlace(of: items[index].name, save, around) : faultOfShare(at: index, save, around)
+                fault =
+                    save.sharing == nil
+                    ? faultOfPlace(of: items[index].name, save, around) ?? faultOfScope(at: index) : faultOfShare(at: index, save, around)
             case .delete:
                 if isGuest, goingRecords.contains(where: { $0.content.shared.share != nil }) {
                     fault = .rootIsItsOwners

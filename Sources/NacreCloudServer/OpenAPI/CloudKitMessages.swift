@@ -225,9 +225,10 @@ extension CloudKitSchemas {
         ]))
     static let keysScopesModifyRequest = Schema.titled(
         "KeysScopesModifyRequest",
-        .request(["zoneID": zoneIDAsked, "manifest": .base64, "wraps?": forms, "olderKey?": .base64, "nacre?": requestDetails]))
+        .request(["zoneID": zoneIDAsked, "manifest": .base64, "wraps?": forms, "olderKey?": .base64, "share?": .string, "nacre?": requestDetails]))
     static let keysScopesListRequest = Schema.titled(
-        "KeysScopesListRequest", .request(["zoneID": zoneIDAsked, "before?": .integer, "nacre?": requestDetails]))
+        "KeysScopesListRequest",
+        .request(["zoneID": zoneIDAsked, "before?": .integer, "share?": .string, "scope?": .base64, "nacre?": requestDetails]))
     static let keysScopesListResponse = Schema.titled(
         "KeysScopesListResponse", .answer(["manifests": forms, "wraps?": forms, "olderKeys?": forms, "moreComing": .boolean]))
 

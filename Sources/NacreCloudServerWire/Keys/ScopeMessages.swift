@@ -5,6 +5,7 @@ extension KeysScopesModifyRequest: ReadableRequest {
         var zoneID: ZoneID?
         var (manifest, olderKey): ([UInt8]?, [UInt8]?) = (nil, nil)
         var wraps: [[UInt8]] = []
+        var share: String?
         var `extension` = RequestExtension()
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
@@ -13,13 +14,14 @@ extension KeysScopesModifyRequest: ReadableRequest {
             case "manifest": manifest = try reader.optionalBase64()
             case "wraps": wraps = try reader.optionalForms() ?? []
             case "olderKey": olderKey = try reader.optionalBase64()
+            case "share": share = try reader.optionalString()
             case "nacre": `extension` = try RequestExtension(from: &reader)
             default: try reader.skip()
             }
         }
         self.init(
             zoneID: try reader.require(zoneID, "zoneID", at: start), manifest: try reader.require(manifest, "manifest", at: start),
-            wraps: wraps, olderKey: olderKey, extension: `extension`)
+            wraps: wraps, olderKey: olderKey, share: share, extension: `extension`)
     }
 }
 
@@ -27,17 +29,21 @@ extension KeysScopesListRequest: ReadableRequest {
     package init(from reader: inout JSONReader) throws(JSONError) {
         var zoneID: ZoneID?
         var before: Int?
+        var (share, scope): (String?, [UInt8]?)
         var `extension` = RequestExtension()
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
             case "zoneID": zoneID = try reader.optionalZoneID()
             case "before": before = try reader.optionalInteger()
+            case "share": share = try reader.optionalString()
+            case "scope": scope = try reader.optionalBase64()
             case "nacre": `extension` = try RequestExtension(from: &reader)
             default: try reader.skip()
             }
         }
-        self.init(zoneID: try reader.require(zoneID, "zoneID", at: start), before: before, extension: `extension`)
+        self.init(
+            zoneID: try reader.require(zoneID, "zoneID", at: start), before: before, share: share, scope: scope, extension: `extension`)
     }
 }
 

@@ -24,6 +24,10 @@ package struct ServerError: Error, Equatable, Sendable {
     /// the keys, and seal again.
     package static let keyIsNotNewestReason: String = "the key of this encrypted value is not the newest of its scope"
 
+    /// The reason of a save that is sealed for another scope than that of the record's place. Clients know it by this
+    /// text: they look for the record's share, and seal again.
+    package static let otherScopeReason: String = "the record is sealed for another scope than that of its zone or share"
+
     /// The reason of a save without a manifest that changes what the record's manifest binds. Clients know it by this
     /// text: one that has not seen the record fetches it, and makes the manifest anew.
     package static let manifestMissingReason: String = "the record has a manifest, and this change needs a new one"

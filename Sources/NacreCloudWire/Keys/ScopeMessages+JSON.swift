@@ -6,6 +6,7 @@ extension KeysScopesModifyRequest: RequestMessage {
         writer.write(ifPresent: "manifest", base64: manifest)
         writer.write("wraps", forms: wraps)
         writer.write(ifPresent: "olderKey", base64: olderKey)
+        writer.write(ifPresent: "share", share)
         writer.endObject()
     }
 }
@@ -23,6 +24,8 @@ extension KeysScopesListRequest: RequestMessage {
         `extension`.write(to: &writer)
         writer.write("zoneID", zoneID, asAnswer: false)
         writer.write(ifPresent: "before", before)
+        writer.write(ifPresent: "share", share)
+        writer.write(ifPresent: "scope", base64: scope)
         writer.endObject()
     }
 }

@@ -1,4 +1,4 @@
-/// `POST keys/scopes/modify`, an endpoint of this server's own: adds a manifest to the scope of a zone, and keeps the
+/// `POST keys/scopes/modify`, an endpoint of this server's own: adds a manifest to a scope of a zone, and keeps the
 /// keys that are sealed with it. All parts are forms of docs/encryption.md.
 package struct KeysScopesModifyRequest: Equatable, Sendable {
     package var zoneID: ZoneID
@@ -7,15 +7,19 @@ package struct KeysScopesModifyRequest: Equatable, Sendable {
     package var wraps: [[UInt8]]
     /// The scope key of the version before, sealed under the newest one.
     package var olderKey: [UInt8]?
+    /// The name of the share of records whose scope begins; nil: the scope is the zone's own, or has begun.
+    package var share: String?
     package var `extension`: RequestExtension
 
     package init(
-        zoneID: ZoneID, manifest: [UInt8], wraps: [[UInt8]] = [], olderKey: [UInt8]? = nil, extension: RequestExtension = RequestExtension()
+        zoneID: ZoneID, manifest: [UInt8], wraps: [[UInt8]] = [], olderKey: [UInt8]? = nil, share: String? = nil,
+        extension: RequestExtension = RequestExtension()
     ) {
         self.zoneID = zoneID
         self.manifest = manifest
         self.wraps = wraps
         self.olderKey = olderKey
+        self.share = share
         self.extension = `extension`
     }
 }
@@ -25,15 +29,24 @@ package struct KeysScopesModifyResponse: Equatable, Sendable {
     package init() {}
 }
 
-/// `POST keys/scopes/list`, an endpoint of this server's own: asks for the manifests of a zone's scope.
+/// `POST keys/scopes/list`, an endpoint of this server's own: asks for the manifests of a scope of a
+/// zone: the zone's own, or with one of two names that of a share of records.
 package struct KeysScopesListRequest: Equatable, Sendable {
     package var zoneID: ZoneID
     /// The number of the oldest manifest that the client got; nil: none yet.
     package var before: Int?
+    /// The name of the share of records whose scope is asked for.
+    package var share: String?
+    /// The ID of the scope of a share of records that is asked for.
+    package var scope: [UInt8]?
     package var `extension`: RequestExtension
 
-    package init(zoneID: ZoneID, before: Int? = nil, extension: RequestExtension = RequestExtension()) {
+    package init(
+        zoneID: ZoneID, before: Int? = nil, share: String? = nil, scope: [UInt8]? = nil, extension: RequestExtension = RequestExtension()
+    ) {
         self.zoneID = zoneID
+        self.share = share
+        self.scope = scope
         self.before = before
         self.extension = `extension`
     }

@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `a manifest that a client would refuse is refused, a stale one as a conflict, and one of a share for now`() throws {
+    @Test func `a manifest that a client would refuse is refused, a stale one as a conflict, and one of a link for now`() throws {
         var ada = try SampleKeyring("_ada", container: TestCloud.container)
         let phone = try KeyringDevice("phone")
         try ada.say(ada.adding(phone))
@@ -220,6 +220,40 @@ import Testing
         #expect(try await save("c", under: first, zone: "Work") == .keyIsNotNewest("secret"), "another zone has another scope")
         #expect(try await ada.modify([.update("a", ["n": .int64(1)])], zone: "Diary").first?.error == nil)
     }
+}
+
+extension ScopeKeyTests {
+    @Test func `a record is sealed for the scope of the share that shows it, and for its zone where none with keys does`() throws {
+        let zone = try SampleScope(SampleKeyring("_ada", container: TestCloud.container), zone: "Diary").newest
+        let (share, other) = (try ScopeID.sample(1), try ScopeID.sample(2))
+        var scopes = SaveScopes(zone: zone)
+        scopes.ofViews = [FeedView(rawValue: 5): .some(share), FeedView(rawValue: 6): .some(nil)]
+        func fault(_ scope: ScopeID, _ view: Int64?) -> ServerError? { scopes.fault(sealing: scope, in: view.map(FeedView.init(rawValue:))) }
+        #expect(fault(share, 5) == nil && fault(zone.parts.scope, 6) == nil && fault(zone.parts.scope, nil) == nil)
+        for (scope, view) in [(zone.parts.scope, 5), (other, 5), (share, 6), (share, nil), (other, nil)] as [(ScopeID, Int64?)] {
+            #expect(fault(scope, view)?.reason == ServerError.otherScopeReason)
+        }
+    }
+
+    @Test func `the first manifest of a share's scope names the share by its ID, and those that follow need no name`() throws {
+        let ada = try SampleKeyring("_ada", container: TestCloud.container)
+        let place = try #require(Place(owner: ada.account, zone: "Diary"))
+        let id = try #require(try ScopeID(ofShare: "share", root: "list", at: place, random: [1, 2, 3, 4, 5, 6, 7, 8]))
+        let zone = try SampleScope(ada, zone: "Diary").newest
+        var parts = zone.parts
+        (parts.scope, parts.root) = (id, "list")
+        let first = try ScopeManifest(parts: parts, signer: ada.log.fingerprint, device: ada.first.id, sign: ada.first.sign)
+        func isRefused(_ manifest: ScopeManifest, _ share: String?, over last: ScopeManifest? = nil) -> Bool {
+            ScopeAddition(manifest: manifest, share: share).fault(over: last, at: place, by: ada.log) == .otherSharesManifest
+        }
+        #expect(!isRefused(first, "share") && isRefused(first, "other") && isRefused(first, nil))
+        #expect(!isRefused(zone, nil) && isRefused(zone, "share"))
+        #expect(!isRefused(first, nil, over: first))
+    }
+}
+
+extension ScopeID {
+    fileprivate static func sample(_ byte: UInt8) throws -> ScopeID { try #require(ScopeID([UInt8](repeating: byte, count: length))) }
 }
 
 extension RecordOperation {

@@ -9,12 +9,12 @@ import Testing
 /// Tests of encrypted values in a zone that Ada shares with Ben and Cleo, over a server in its own process. Each device
 /// keeps its keys in a folder of its own.
 @Suite(.timeLimit(.minutes(5))) struct EncryptedShareTests {
-    private static let ben = "ben@example.com"
-    private static let cleo = "cleo@example.com"
+    static let ben = "ben@example.com"
+    static let cleo = "cleo@example.com"
     private static let one = Device.recordID("one")
     private static let shareID = CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: Device.zoneID)
 
-    private struct Scene {
+    struct Scene {
         let cloud: NewCloud
         let folder: TemporaryFolder
         let tokens: [String: String]
@@ -87,7 +87,7 @@ import Testing
         return record
     }
 
-    private static func with(_ body: (Scene) async throws -> Void) async throws {
+    static func with(_ body: (Scene) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
         try await RunningServer.with { server in
             let cloud = try await NewCloud(server)

@@ -1,0 +1,93 @@
+#if canImport(NacreEncryption)
+    import NacreCloudWire
+    import NacreEncryption
+    import NacreEncryptionForms
+    import NacreLocks
+
+    // The scope that a record is sealed for: that of the share of records whose root is above it, and otherwise its
+    // zone's. The way to the root goes by parents that the app has set, or that manifests bind.
+
+    extension ModifyPlan.Batch {
+        /// The names of the shares of records that the batch makes, by the names of their roots.
+        fileprivate var newShares: [String: String] {
+            Dictionary(saves.compactMap(\.newShareOfRecords).map { ($0.root, $0.name) }, uniquingKeysWith: { first, _ in first })
+        }
+    }
+
+    extension Conversation {
+        /// Returns the scopes that saves of a batch are sealed for.
+        /// - Parameters:
+        ///   - indices: those of the saves.
+        ///   - isFresh: whether each way is followed to its end: the server has refused a scope that was seen before.
+        func scopes(of batch: ModifyPlan.Batch, for indices: [Int], isFresh: Bool) async throws(CKError) -> [Int: WhichScope] {
+            guard scope != .public, !batch.zoneID.wire.isDefault, let (exchange, place) = try await keyExchange(for: batch.zoneID) else { return [:] }
+            let (made, places) = (batch.newShares, Dictionary(batch.saves.map { ($0.record.recordID.recordName, $0) }, uniquingKeysWith: { $1 }))
+            let isFresh = isFresh || line.openedKeys.withLock { $0.doubtsScopes(inZoneNamed: place.zone) }
+            var found: [Int: WhichScope] = [:]
+            for index in indices {
+                var name = batch.saves[index].record.recordID.recordName
+                var steps = 0
+                while found[index] == nil {
+                    steps += 1
+                    if let share = made[name] {
+                        try await exchange.makeScope(ofShare: (share, name), at: place, beginning: true)
+                        found[index] = .share(share)
+                    } else if let save = places[name] {
+                        if let share = save.share, try await exchange.isRoot(name, ofShare: share, at: place) {
+                            found[index] = .share(share)
+                        } else if let parent = save.parent, steps < Self.parentsMax {
+                            name = parent
+                        } else {
+                            found[index] = .zone
+                        }
+                    } else {
+                        switch try await step(from: name, in: batch.zoneID, exchange, place, isFresh: isFresh) {
+                        case .end(let which): found[index] = which
+                        case .parent(let parent): if steps < Self.parentsMax { name = parent } else { found[index] = .zone }
+                        }
+                    }
+                }
+            }
+            return found
+        }
+
+        /// The most records on the way to the root of a share. On this server: as many levels as it follows.
+        private static let parentsMax = 100
+
+        private enum Step {
+            case end(WhichScope)
+            case parent(String)
+        }
+
+        /// Takes a step on the way to the root of a share.
+        private func step(
+            from name: String, in zone: CKRecordZone.ID, _ exchange: KeyExchange, _ place: Place, isFresh: Bool
+        ) async throws(CKError) -> Step {
+            let recordID = CKRecord.ID(recordName: name, zoneID: zone)
+            let moment = seenMoment
+            if !isFresh, let seen = line.seenRecords.withLock({ $0.version(of: recordID, before: .max) }) { return .end(.id(seen.scope)) }
+            let request = RecordsLookupRequest(records: [.init(recordName: name)], zoneID: zone.wire, desiredKeys: [])
+            let unjournaled = Conversation(line: line, scope: scope, patience: patience, group: group)
+            guard case .record(let record)? = try await unjournaled.lookup(request).records.first else { return .end(.zone) }
+            let shown = ShownRecord(record: record, id: recordID)
+            guard let opened = await unjournaled.opened([shown], asked: [], since: moment).results.first ?? nil else { return .end(.zone) }
+            if case .failure(let error) = opened { throw error }
+            if let share = record.share?.recordName, try await exchange.isRoot(name, ofShare: share, at: place) { return .end(.share(share)) }
+            guard let bytes = record.manifest, let form = try? RecordManifest(bytes) else {
+                // Nobody has signed the parent of a plain record. The server could lead the owner into any share with
+                // it.
+                return exchange.account.name == place.owner ? .end(.zone) : record.parent.map { .parent($0.recordName) } ?? .end(.zone)
+            }
+            if !isFresh { return .end(.id(form.parts.keyID.scope)) }
+            return record.parent.map { .parent($0.recordName) } ?? .end(.zone)
+        }
+    }
+
+    extension KeyExchange {
+        /// Returns whether a share of records has keys, and this record at its root.
+        fileprivate func isRoot(_ name: String, ofShare share: String, at place: Place) async throws(CKError) -> Bool {
+            guard let keys = try await keys(ofShare: share, at: place) else { return false }
+            return keys.manifest.parts.root.utf8.elementsEqual(name.utf8)
+        }
+    }
+#endif
