@@ -68,7 +68,9 @@ import Testing
         Row("a later number of the scope's manifest", set: ["a": 9], Sent(number: 2, values: ["a": 9, "b": 2])),
         Row("another scope", set: ["a": 9], Sent(movedAt: 0, values: ["a": 9, "b": 2]), .recordChanged),
         Row("another scope, admitted before", set: ["a": 9], Sent(movedAt: 10, values: ["a": 9, "b": 2]), .recordChanged),
-        Row("another scope, admitted since", set: ["a": 9], Sent(movedAt: 11, values: ["a": 9, "b": 2])),
+        Row("another scope, admitted since", cleared: ["a", "b"], Sent(movedAt: 11, values: [:])),
+        Row(
+            "another scope, and a value of the one before", set: ["a": 9], Sent(movedAt: 11, values: ["a": 9, "b": 2]), .valueOfOtherScope("a")),
         Row("another base", set: ["a": 9], Sent(base: .other, values: ["a": 9, "b": 2]), .recordChanged),
         Row("no base in a save of some keys", set: ["a": 9], Sent(base: .none, values: ["a": 9, "b": 2]), .recordChanged),
         Row("no base in a save of all keys", set: ["a": 8, "b": 9], hasAllKeys: true, Sent(base: .none, values: ["a": 8, "b": 9])),
