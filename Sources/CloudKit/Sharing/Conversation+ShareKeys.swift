@@ -58,10 +58,10 @@ extension Conversation {
             guard scope == .private, !zone.wire.isDefault else { return }
             do throws(CKError) {
                 guard let (exchange, place) = try await keyExchange(for: zone) else { return }
-                guard line.openedKeys.withLock({ $0.hasShares(inZoneNamed: place.zone) }) else { return }
+                guard line.openedKeys.withLock({ $0.hasShares(inZoneNamed: zone.zoneName) }) else { return }
                 let outcome = try await exchange.sealByShares(at: place)
                 guard outcome.left > 0 else { return }
-                line.log("CloudKit: \(outcome.left) records of the zone '\(place.zone)' stay sealed for the place where they were before")
+                line.log("CloudKit: \(outcome.left) records of the zone '\(zone.zoneName)' stay sealed for the place where they were before")
             } catch {
                 line.log("CloudKit: the records of the zone '\(zone.zoneName)' are not sealed for their shares yet: \(error)")
             }
