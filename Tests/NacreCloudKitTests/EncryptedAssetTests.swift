@@ -285,6 +285,10 @@ struct EncryptedAssetTests {
         await cloud.replace(checksum, with: [bytes[0] ^ 1] + bytes.dropFirst())
         try await device.replaceRecovery()
         device.forget()
+        // A save after the words are other ones makes the zone's next key.
+        let other = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "other", zoneID: SealedNote.id.zoneID))
+        other.encryptedValues["a"] = "almond"
+        try await CKContainer(line: device.line).privateCloudDatabase.save(other)
         await cloud.answerZoneChanges(
             .page(ChangesZoneResponse.Page(zoneID: Self.zone, records: [.record(kept)], syncToken: "1", moreComing: false)))
         let outcome = try await device.userKeys().sealAnew(zone: "Notes")

@@ -1,8 +1,8 @@
 import CloudKit
 import Foundation
 
-/// The demo's note with an encrypted value. It is Cleo's, who saves no pictures: those of a user with keys are encrypted
-/// too.
+/// The demo's note with an encrypted value. It is Cleo's, who saves no pictures: those of a user with keys are
+/// encrypted too.
 extension AtlasDemo {
     private static let recordID = CKRecord.ID(recordName: "surprise")
     private static let field = "plan"
