@@ -18,6 +18,7 @@ enum EncryptionTarget {
         check(EnrolmentCommitment.self, bytes)
         check(EnrolmentAnswer.self, bytes)
         check(EnrolmentOpening.self, bytes)
+        check(Joining.self, bytes)
         if let manifest = check(RecordManifest.self, bytes) {
             promise("a manifest does not replace itself", manifest.conflict(with: manifest, base: nil, newest: nil) != nil)
         }

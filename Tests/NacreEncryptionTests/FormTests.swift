@@ -33,7 +33,7 @@ struct SampleForm: CustomTestStringConvertible {
             try ada.statement(ada.renewing(phone, SampleAccount.accountKey(2, of: "_ada"))),
             try ada.statement(SampleAccount.reset()),
         ]
-        let sealed: [(FormKind, Int)] = [(.value, 16), (.chunk, 16), (.olderKey, 32), (.link, 32)]
+        let sealed: [(FormKind, Int)] = [(.value, 16), (.chunk, 16), (.olderKey, 32), (.link, 32), (.linkSecret, 32)]
         let values = try sealed.map { kind, count in
             try #require(
                 SealedValue(
@@ -66,7 +66,14 @@ struct SampleForm: CustomTestStringConvertible {
                     $0.isSigned(by: verifier)
                 },
                 SampleForm(commitment), SampleForm(answer), SampleForm(opening),
+                SampleForm(try joining(keyID, manifest)),
             ]
+    }
+
+    private static func joining(_ keyID: KeyID, _ manifest: ScopeManifest) throws -> Joining {
+        let parts = Joining.Parts(
+            place: manifest.parts.place, keyID: keyID, link: "p", user: "_grace", fingerprint: sampleDigest("grace"))
+        return Joining(parts: try #require(parts), code: sampleDigest("code"))
     }
 
     /// Returns a record's manifest by a writer, nobody in particular if it is nil.

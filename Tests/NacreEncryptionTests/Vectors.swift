@@ -155,7 +155,14 @@ struct Vectors {
         note("keys", "older key", try keys[1].seal(older: keys[0], place: manifest.parts.place, using: &older).bytes)
         note("keys", "older account key", try third.seal(older: accountKey(2), of: log, using: &olderAccount).bytes)
         let secret = try #require(LinkSecret(fragment: Hex.encode(secret("link").exposed)))
-        note("keys", "link", try secret.seal(keys[1], place: manifest.parts.place, using: &link).bytes)
+        let place = manifest.parts.place
+        note("keys", "link", try secret.seal(keys[1], place: place, using: &link).bytes)
+        var salt = random("salt of link's secret")
+        note("links", "secret", try keys[1].seal(secret, named: "p", place: place, using: &salt).bytes)
+        for (name, link) in [("joining", ""), ("joining by a one-time link", "p")] {
+            let parts = Joining.Parts(place: place, keyID: keys[1].id, link: link, user: "_grace", fingerprint: sampleDigest("grace"))
+            note("links", name, try secret.joining(#require(parts)).bytes)
+        }
     }
 
     private mutating func enrolment(device: DeviceKeys, phone: DeviceKeys, log: KeyLog) throws {

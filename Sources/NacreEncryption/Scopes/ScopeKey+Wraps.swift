@@ -39,7 +39,7 @@ extension AccountKey {
 
 extension ScopeKey {
     /// Takes a key that was opened, if it counts in the manifest.
-    fileprivate init(opened secret: SecretBytes, id: KeyID, manifest: ScopeManifest) throws(EncryptionError) {
+    init(opened secret: SecretBytes, id: KeyID, manifest: ScopeManifest) throws(EncryptionError) {
         guard let key = try? ScopeKey(id, secret: secret), key.counts(in: manifest) else { throw .cannotBeOpened }
         self = key
     }
@@ -70,39 +70,4 @@ extension DeviceKeys {
         guard log.device(id) != nil else { throw ScopeFault.unknownSigner(device: id, number: parts.number) }
         return try ScopeManifest(parts: parts, signer: log.fingerprint, device: id) { try keys.sign($0) }
     }
-}
-
-/// The secret behind the `#` of a link. No server sees it.
-package struct LinkSecret: Secret {
-    /// The length of the secret, in bytes.
-    package static let length: Int = 32
-    private let secret: SecretBytes
-
-    package init(using random: inout some RandomBytes) throws(CryptoError) {
-        secret = try random.secret(Self.length)
-    }
-
-    /// Reads the 64 hexadecimal digits of a link. Returns nil for other text.
-    package init?(fragment: String) {
-        guard let bytes = try? Hex.decode(fragment), bytes.count == Self.length else { return nil }
-        secret = SecretBytes(bytes)
-    }
-
-    /// The text for the link. Nothing wipes it.
-    package var fragment: String { Hex.encode(secret.exposed) }
-
-    /// Seals the newest key of a scope for who has the link.
-    package func seal(_ key: ScopeKey, place: Place, using random: inout some RandomBytes) throws(CryptoError) -> SealedValue {
-        try Sealing.seal(key: key.secret, under: secret, as: .link, keyID: key.id, context: Self.context(place), using: &random)
-    }
-
-    /// Opens the key of a scope.
-    /// - Parameter manifest: The newest of the scope's verified chain, in which the key must count.
-    package func open(_ sealed: SealedValue, manifest: ScopeManifest) throws(EncryptionError) -> ScopeKey {
-        guard let context = try? Self.context(manifest.parts.place) else { throw .cannotBeOpened }
-        let secret = try Sealing.openKey(sealed, under: secret, as: .link, keyID: sealed.keyID, context: context)
-        return try ScopeKey(opened: secret, id: sealed.keyID, manifest: manifest)
-    }
-
-    private static func context(_ place: Place) throws(CryptoError) -> Digest { try Digest(label: "nacre link", [place.bytes]) }
 }

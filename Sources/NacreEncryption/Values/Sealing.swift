@@ -1,7 +1,7 @@
 import NacreCrypto
 import NacreEncryptionForms
 
-/// Seals and opens the four kinds of `SealedValue`. Each thing has a key of its own, made of a salt; so the nonce is
+/// Seals and opens the five kinds of `SealedValue`. Each thing has a key of its own, made of a salt; so the nonce is
 /// always zeros.
 enum Sealing {
     private static let nonce = [UInt8](repeating: 0, count: AESGCM.nonceLength)

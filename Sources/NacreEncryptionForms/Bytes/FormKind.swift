@@ -13,6 +13,8 @@ package enum FormKind: UInt8, Sendable, CaseIterable {
     case enrolmentCommitment = 11
     case enrolmentAnswer = 12
     case enrolmentOpening = 13
+    case linkSecret = 14
+    case joining = 15
 }
 
 /// The first byte of a form: the primitives under it.

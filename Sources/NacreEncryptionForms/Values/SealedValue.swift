@@ -1,8 +1,9 @@
 import NacreCrypto
 
-/// A sealed thing, in its parts: the value of a field, a chunk of a file, an older key, or the key that a link opens.
+/// A sealed thing, in its parts: the value of a field, a chunk of a file, an older key, the key that a link opens,
+/// or the secret of a link.
 package struct SealedValue: Form {
-    package static let kinds: [FormKind] = [.value, .chunk, .olderKey, .link]
+    package static let kinds: [FormKind] = [.value, .chunk, .olderKey, .link, .linkSecret]
     /// The length of a salt, in bytes.
     package static let saltLength: Int = 32
     /// The length of a sealed key's ciphertext and tag, in bytes.
