@@ -115,6 +115,9 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case treePlace = 109
     /// The key with which the server signs heads of these trees.
     case treeKey = 110
+    /// The links of a zone's scope, and the words of users who came by one.
+    case scopeLink = 112
+    case scopeJoining = 113
 }
 
 package struct EntryKey: Hashable, Sendable {

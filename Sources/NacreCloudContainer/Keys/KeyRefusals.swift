@@ -91,7 +91,8 @@ extension ServerError {
         remedy: "A manifest names the container, the environment, the user who sends it, and the zone of the request.")
 
     static let sharedByLink = ServerError(
-        .badRequest, "keys of links are not built yet", field: "manifest", remedy: "The link of a scope has no permission.")
+        .badRequest, "keys of links to shares of records are not built yet", field: "manifest",
+        remedy: "The link of such a scope has no permission, and it has no links.")
 
     static let otherSharesManifest = ServerError(
         .badRequest, "the manifest is of the scope of another share", field: "manifest",
@@ -140,4 +141,18 @@ extension ServerError {
             .conflict, "the manifest does not follow the newest one", field: "manifest",
             remedy: "Read the scope with keys/scopes/list and the log with keys/log, and make the manifest anew.")
     }
+
+    // MARK: Links
+
+    static func linksRefused(_ reason: String) -> ServerError {
+        ServerError(.badRequest, "the links are not those that belong with it", field: "links", remedy: reason)
+    }
+
+    static func joiningRefused(_ reason: String) -> ServerError {
+        ServerError(.badRequest, "the word of who joins does not belong here", field: "joining", remedy: reason)
+    }
+
+    static let linkHasOtherKey = ServerError(
+        .conflict, "the link opens another key now", field: "joining",
+        remedy: "Read the scope with keys/scopes/list, and join anew. A one-time link that was used opens nothing.")
 }

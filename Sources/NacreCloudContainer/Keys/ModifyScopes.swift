@@ -54,7 +54,7 @@ extension Cloud {
                     // A default zone in which nothing was saved yet.
                     plan.zones = [ZoneRow(address: place, name: zone.name, run: advance.run, lastSeq: advance.database?.lastSeq ?? 0)]
                 }
-                plan.put(addition, after: last, in: place)
+                try plan.put(addition, after: last, over: transaction.linkRows(of: KnownScope(addition.manifest), in: place), in: place)
                 try transaction.apply(plan)
                 return .commit(())
             }
@@ -84,20 +84,23 @@ extension Cloud {
                     .filter { $0.key.key.hasPrefix(prefix) }
                 let page = rows.prefix(Self.manifestsPerPage).map(\.value)
                 guard request.before == nil else { return KeysScopesListResponse(manifests: page, moreComing: page.count < rows.count) }
+                let links = try transaction.shownLinks(in: found, of: scope)
                 let own = newest.wrap(for: found.membership, in: address)
                 let isOfScope = { (row: EntryRow) in row.key.key.hasPrefix(prefix) }
                 return KeysScopesListResponse(
                     manifests: page, moreComing: page.count < rows.count,
-                    wraps: try transaction.everyEntry(.scopeKeyWrap, of: address) { isOfScope($0) && own($0) }.map(\.value),
-                    olderKeys: try transaction.everyEntry(.olderScopeKey, of: address, where: isOfScope).map(\.value))
+                    wraps: try transaction.everyEntry(.scopeKeyWrap, of: address) { isOfScope($0) && own($0) }.map(\.value) + links.wraps,
+                    olderKeys: try transaction.everyEntry(.olderScopeKey, of: address, where: isOfScope).map(\.value), links: links.links,
+                    joinings: links.joinings)
             }
         }
-        WorkMeter.current?.add(rows: answer.manifests.count + (answer.wraps?.count ?? 0) + (answer.olderKeys?.count ?? 0))
+        let keys = [answer.wraps?.count, answer.olderKeys?.count, answer.links?.count, answer.joinings?.count].compactMap(\.self)
+        WorkMeter.current?.add(rows: keys.reduce(answer.manifests.count, +))
         return answer
     }
 
     /// Returns a zone whose scope a request names: the caller's own, or in the shared database one of another user.
-    private func scopedZone(_ zoneID: ZoneID, _ target: DatabaseTarget, by caller: Caller) async throws -> RequestedZone {
+    func scopedZone(_ zoneID: ZoneID, _ target: DatabaseTarget, by caller: Caller) async throws -> RequestedZone {
         if let fault = scopesVerdict(target, by: caller) { throw fault }
         return try await database(holding: zoneID, target, for: .read, by: caller).zone(zoneID)
     }
@@ -164,5 +167,6 @@ extension ScopeAddition {
         for bytes in request.wraps { wraps.append(try .init(of: bytes, in: "wraps")) }
         self.wraps = wraps
         olderKey = if let bytes = request.olderKey { try .init(of: bytes, in: "olderKey") } else { nil }
+        links = try request.links.map { links throws(ServerError) in try LinkRow.rows(links) }
     }
 }

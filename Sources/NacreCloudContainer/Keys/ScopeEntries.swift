@@ -5,7 +5,7 @@ import NacreEncryptionForms
 /// The keys of the entries that a zone's scopes consist of. They begin with the zone's number, so that a new zone of
 /// the same name has none of them. Those of the scopes of shares come behind those of the zone's own.
 enum ScopeEntries {
-    static let kinds: [EntryKind] = [.scopeManifest, .scopeKeyWrap, .olderScopeKey, .scopeOfShare]
+    static let kinds: [EntryKind] = [.scopeManifest, .scopeKeyWrap, .olderScopeKey, .scopeOfShare, .scopeLink, .scopeJoining]
 
     /// Returns the key of a manifest. Higher numbers come first.
     static func manifest(_ number: UInt64, of scope: KnownScope, in zone: ZoneAddress) -> EntryKey {
@@ -75,7 +75,7 @@ extension ReadTransaction {
         return rows.count == Limits.recordSharesPerZone && rows.last?.key.key.hasPrefix(prefix) == true
     }
 
-    /// Returns the keys of some entries of a zone's scopes. Costs four calls of the store.
+    /// Returns the keys of some entries of a zone's scopes. Costs six calls of the store.
     func scopeEntries(of zone: ZoneAddress, limit: Int) throws -> [EntryKey] {
         let prefix = ShareEntries.prefix(of: zone)
         return try ScopeEntries.kinds.flatMap { kind in
@@ -86,8 +86,10 @@ extension ReadTransaction {
 
 extension WritePlan {
     /// Adds the rows of a manifest that was decided to be kept.
-    /// - Parameter last: the newest manifest before it.
-    mutating func put(_ addition: ScopeAddition, after last: ScopeManifest?, in zone: ZoneAddress) {
+    /// - Parameters:
+    ///   - last: the newest manifest before it.
+    ///   - links: the rows of the scope's links and of who came by them.
+    mutating func put(_ addition: ScopeAddition, after last: ScopeManifest?, over links: [EntryRow], in zone: ZoneAddress) throws {
         let (parts, scope) = (addition.manifest.parts, KnownScope(addition.manifest))
         entries.append(EntryRow(key: ScopeEntries.manifest(parts.number, of: scope, in: zone), value: addition.manifest.bytes))
         entries += addition.wraps.map { EntryRow(key: ScopeEntries.wrap(for: $0.recipient, of: scope, in: zone), value: $0.bytes) }
@@ -97,6 +99,7 @@ extension WritePlan {
         if last == nil, let share = addition.share {
             entries.append(EntryRow(key: ScopeEntries.scope(ofShare: share, in: zone), value: parts.scope.bytes))
         }
+        try putLinks(of: addition, after: last, over: links, in: zone)
         guard let last else { return }
         entriesRemoved += last.parts.readers.subtracting(parts.readers).map { ScopeEntries.wrap(for: $0, of: scope, in: zone) }
         // No reader takes what these keys open any more.

@@ -9,12 +9,18 @@ package struct ScopeAddition: Hashable, Sendable {
     package var olderKey: NacreEncryptionForms.SealedValue?
     /// The name of the share of records whose scope begins; nil: the scope is the zone's, or has begun.
     package var share: String?
+    /// All links of the scope; nil: they stay as they are.
+    package var links: [LinkRow]?
 
-    package init(manifest: ScopeManifest, share: String? = nil, wraps: [KeyWrap] = [], olderKey: NacreEncryptionForms.SealedValue? = nil) {
+    package init(
+        manifest: ScopeManifest, share: String? = nil, wraps: [KeyWrap] = [], olderKey: NacreEncryptionForms.SealedValue? = nil,
+        links: [LinkRow]? = nil
+    ) {
         self.manifest = manifest
         self.share = share
         self.wraps = wraps
         self.olderKey = olderKey
+        self.links = links
     }
 
     /// Returns the error of the manifest or its keys; nil if they are to be kept. The server refuses what a client
@@ -25,7 +31,7 @@ package struct ScopeAddition: Hashable, Sendable {
     ///   - log: the caller's log of keys.
     package func fault(over last: ScopeManifest?, at place: Place, by log: KeyLog) -> ServerError? {
         guard manifest.parts.place == place else { return .otherZonesManifest }
-        guard manifest.parts.linkPermission == .none else { return .sharedByLink }
+        guard manifest.parts.root.isEmpty || manifest.parts.linkPermission == .none && links == nil else { return .sharedByLink }
         // The ID of a scope names its share for ever.
         guard last != nil && share == nil || manifest.parts.isScope(ofShare: share) else { return .otherSharesManifest }
         do throws(ScopeFault) {
@@ -42,7 +48,7 @@ package struct ScopeAddition: Hashable, Sendable {
         let before = last?.parts.version ?? 0
         // One older key opens the version before, so none is left out.
         guard manifest.parts.version - before <= 1 else { return .versionLeftOut(next: before + 1) }
-        return fault(ofKeysOver: last, by: log)
+        return fault(ofKeysOver: last, by: log) ?? fault(ofLinksOver: last)
     }
 
     /// Returns the error of a manifest whose stamp lies too far ahead: each later one must have a later stamp.

@@ -186,6 +186,10 @@ extension API {
             "keys/scopes/list", "Keys", "The manifests of a zone's scope, and its sealed keys.", CloudKitSchemas.keysScopesListRequest,
             CloudKitSchemas.keysScopesListResponse, example: #"{"zoneID":{"zoneName":"Diary"}}"#),
         post(
+            "keys/scopes/join", "Keys", "Keeps the key of a scope for a user who came by a link, and the word by which its owner knows the user.",
+            CloudKitSchemas.keysScopesJoinRequest, .answer([:]),
+            example: #"{"zoneID":{"zoneName":"Diary","ownerRecordName":"_ada"},"wrap":"","joining":""}"#, mayConflict: true),
+        post(
             "keys/enrolment/post", "Keys", "Leaves a message of an enrolment for the other devices of the caller.",
             CloudKitSchemas.keysEnrolmentPostRequest, .answer([:]), example: #"{"message":""}"#, mayConflict: true),
         post(

@@ -73,6 +73,7 @@ struct API: Sendable {
         post(database + "/keys/log", to: &router, if: keysVerdict, keysLog)
         post(database + "/keys/scopes/modify", to: &router, if: keysVerdict, keysScopesModify)
         post(database + "/keys/scopes/list", to: &router, if: scopesVerdict, keysScopesList)
+        post(database + "/keys/scopes/join", to: &router, if: scopesVerdict, keysScopesJoin)
         post(database + "/keys/enrolment/post", to: &router, if: keysVerdict, keysEnrolmentPost)
         post(database + "/keys/enrolment/list", to: &router, if: keysVerdict, keysEnrolmentList)
         // CloudKit documents these under `database`, and serves them under `device`.

@@ -20,13 +20,20 @@ extension API {
     /// `POST keys/scopes/modify`
     var keysScopesModify: Endpoint<KeysScopesModifyRequest, KeysScopesModifyResponse> {
         Endpoint(
-            cost: { request, bytes in RequestCost(rows: 1 + request.wraps.count, bytes: bytes) },
+            cost: { request, bytes in RequestCost(rows: 1 + request.wraps.count + (request.links?.count ?? 0), bytes: bytes) },
             ask: { request, call in try await cloud.modifyScope(request, in: call.target, by: call.caller) })
     }
 
     /// `POST keys/scopes/list`
     var keysScopesList: Endpoint<KeysScopesListRequest, KeysScopesListResponse> {
         Endpoint(ask: { request, call in try await cloud.listScope(request, in: call.target, by: call.caller) })
+    }
+
+    /// `POST keys/scopes/join`
+    var keysScopesJoin: Endpoint<KeysScopesJoinRequest, KeysScopesJoinResponse> {
+        Endpoint(
+            cost: { _, bytes in RequestCost(rows: 2, bytes: bytes) },
+            ask: { request, call in try await cloud.joinScope(request, in: call.target, by: call.caller) })
     }
 
     /// `POST keys/enrolment/post`

@@ -225,12 +225,22 @@ extension CloudKitSchemas {
         ]))
     static let keysScopesModifyRequest = Schema.titled(
         "KeysScopesModifyRequest",
-        .request(["zoneID": zoneIDAsked, "manifest": .base64, "wraps?": forms, "olderKey?": .base64, "share?": .string, "nacre?": requestDetails]))
+        .request([
+            "zoneID": zoneIDAsked, "manifest": .base64, "wraps?": forms, "olderKey?": .base64, "share?": .string,
+            "links?": .list(.request(["participantID?": .string, "key": .base64, "secret": .base64])), "nacre?": requestDetails,
+        ]))
+    static let keysScopesJoinRequest = Schema.titled(
+        "KeysScopesJoinRequest",
+        .request(["zoneID": zoneIDAsked, "wrap": .base64, "joining": .base64, "nacre?": requestDetails]))
     static let keysScopesListRequest = Schema.titled(
         "KeysScopesListRequest",
         .request(["zoneID": zoneIDAsked, "before?": .integer, "share?": .string, "scope?": .base64, "nacre?": requestDetails]))
     static let keysScopesListResponse = Schema.titled(
-        "KeysScopesListResponse", .answer(["manifests": forms, "wraps?": forms, "olderKeys?": forms, "moreComing": .boolean]))
+        "KeysScopesListResponse",
+        .answer([
+            "manifests": forms, "wraps?": forms, "olderKeys?": forms, "moreComing": .boolean, "joinings?": forms,
+            "links?": .list(.answer(["participantID?": .string, "key": .base64, "secret?": .base64])),
+        ]))
 
     static let keysEnrolmentPostRequest = Schema.titled(
         "KeysEnrolmentPostRequest", .request(["message": .base64, "nacre?": requestDetails]))

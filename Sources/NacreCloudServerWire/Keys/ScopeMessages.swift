@@ -6,6 +6,7 @@ extension KeysScopesModifyRequest: ReadableRequest {
         var (manifest, olderKey): ([UInt8]?, [UInt8]?) = (nil, nil)
         var wraps: [[UInt8]] = []
         var share: String?
+        var links: [ScopeLink]?
         var `extension` = RequestExtension()
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
@@ -15,13 +16,14 @@ extension KeysScopesModifyRequest: ReadableRequest {
             case "wraps": wraps = try reader.optionalForms() ?? []
             case "olderKey": olderKey = try reader.optionalBase64()
             case "share": share = try reader.optionalString()
+            case "links": links = try reader.optionalScopeLinks()
             case "nacre": `extension` = try RequestExtension(from: &reader)
             default: try reader.skip()
             }
         }
         self.init(
             zoneID: try reader.require(zoneID, "zoneID", at: start), manifest: try reader.require(manifest, "manifest", at: start),
-            wraps: wraps, olderKey: olderKey, share: share, extension: `extension`)
+            wraps: wraps, olderKey: olderKey, share: share, links: links, extension: `extension`)
     }
 }
 
@@ -60,6 +62,8 @@ extension KeysScopesListResponse: WritableAnswer {
         writer.write("manifests", forms: manifests)
         if let wraps { writer.write("wraps", forms: wraps) }
         if let olderKeys { writer.write("olderKeys", forms: olderKeys) }
+        if let links { writer.write("links", links: links) }
+        if let joinings { writer.write("joinings", forms: joinings) }
         writer.write("moreComing", moreComing)
         writer.endObject()
     }

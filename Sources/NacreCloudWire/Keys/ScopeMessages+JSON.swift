@@ -7,6 +7,7 @@ extension KeysScopesModifyRequest: RequestMessage {
         writer.write("wraps", forms: wraps)
         writer.write(ifPresent: "olderKey", base64: olderKey)
         writer.write(ifPresent: "share", share)
+        if let links { writer.write("links", links: links) }
         writer.endObject()
     }
 }
@@ -33,6 +34,7 @@ extension KeysScopesListRequest: RequestMessage {
 extension KeysScopesListResponse: AnswerMessage {
     package init(from reader: inout JSONReader) throws(JSONError) {
         var (manifests, wraps, olderKeys): ([[UInt8]]?, [[UInt8]]?, [[UInt8]]?) = (nil, nil, nil)
+        var (links, joinings): ([ScopeLink]?, [[UInt8]]?) = (nil, nil)
         var moreComing = false
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
@@ -40,11 +42,14 @@ extension KeysScopesListResponse: AnswerMessage {
             case "manifests": manifests = try reader.optionalForms()
             case "wraps": wraps = try reader.optionalForms()
             case "olderKeys": olderKeys = try reader.optionalForms()
+            case "links": links = try reader.optionalScopeLinks()
+            case "joinings": joinings = try reader.optionalForms()
             case "moreComing": moreComing = try reader.optionalBoolean() ?? false
             default: try reader.skip()
             }
         }
         self.init(
-            manifests: try reader.require(manifests, "manifests", at: start), moreComing: moreComing, wraps: wraps, olderKeys: olderKeys)
+            manifests: try reader.require(manifests, "manifests", at: start), moreComing: moreComing, wraps: wraps, olderKeys: olderKeys,
+            links: links, joinings: joinings)
     }
 }

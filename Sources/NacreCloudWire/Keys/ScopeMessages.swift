@@ -9,10 +9,12 @@ package struct KeysScopesModifyRequest: Equatable, Sendable {
     package var olderKey: [UInt8]?
     /// The name of the share of records whose scope begins; nil: the scope is the zone's own, or has begun.
     package var share: String?
+    /// All links of the scope; nil: they stay as they are, which they do not under a new version of the key.
+    package var links: [ScopeLink]?
     package var `extension`: RequestExtension
 
     package init(
-        zoneID: ZoneID, manifest: [UInt8], wraps: [[UInt8]] = [], olderKey: [UInt8]? = nil, share: String? = nil,
+        zoneID: ZoneID, manifest: [UInt8], wraps: [[UInt8]] = [], olderKey: [UInt8]? = nil, share: String? = nil, links: [ScopeLink]? = nil,
         extension: RequestExtension = RequestExtension()
     ) {
         self.zoneID = zoneID
@@ -20,6 +22,7 @@ package struct KeysScopesModifyRequest: Equatable, Sendable {
         self.wraps = wraps
         self.olderKey = olderKey
         self.share = share
+        self.links = links
         self.extension = `extension`
     }
 }
@@ -61,11 +64,20 @@ package struct KeysScopesListResponse: Equatable, Sendable {
     package var wraps: [[UInt8]]?
     /// The scope keys of earlier versions, the oldest first, each sealed under the next one.
     package var olderKeys: [[UInt8]]?
+    /// The links that the caller may have; nil: there are none, or this is not the first page.
+    package var links: [ScopeLink]?
+    /// For the owner: the words of users who came by a link; nil: there are none, or this is not the first page.
+    package var joinings: [[UInt8]]?
 
-    package init(manifests: [[UInt8]], moreComing: Bool = false, wraps: [[UInt8]]? = nil, olderKeys: [[UInt8]]? = nil) {
+    package init(
+        manifests: [[UInt8]], moreComing: Bool = false, wraps: [[UInt8]]? = nil, olderKeys: [[UInt8]]? = nil, links: [ScopeLink]? = nil,
+        joinings: [[UInt8]]? = nil
+    ) {
         self.manifests = manifests
         self.moreComing = moreComing
         self.wraps = wraps
         self.olderKeys = olderKeys
+        self.links = links
+        self.joinings = joinings
     }
 }
