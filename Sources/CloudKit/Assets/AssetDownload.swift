@@ -61,7 +61,11 @@ extension Conversation {
     ) async throws(CKError) {
         let opened = await opened(items.map { record($0).map { ShownRecord(record: $0.record, id: $0.id) } }, asked: asked, since: moment)
         if let fault = opened.fault { throw fault }
-        for case let found? in items.map(record) where found.record.sharing != nil { await meetShare(found.record, found.id) }
+        var links: [Int: ShareLinks] = [:]
+        for (index, item) in items.enumerated() {
+            guard let found = record(item), found.record.sharing != nil else { continue }
+            links[index] = await meetShare(found.record, found.id)
+        }
         var arrivals: [Int: Arrivals] = [:]
         var jobs: [Job] = []
         for (index, item) in items.enumerated() {
@@ -81,14 +85,13 @@ extension Conversation {
                 if let failure = arrivals[told]?.failure {
                     callBack(items[told], .failure(failure))
                 } else {
-                    callBack(
-                        items[told],
-                        found.map {
-                            .success(
-                                CKRecord.make(
-                                    wire: $0.record, recordID: $0.id, assets: Self.assets(of: $0.record, arrivals[told]),
-                                    encrypted: try? opened.results[told]?.get(), server: serverURL))
-                        })
+                    let made = found.map {
+                        CKRecord.make(
+                            wire: $0.record, recordID: $0.id, assets: Self.assets(of: $0.record, arrivals[told]),
+                            encrypted: try? opened.results[told]?.get(), server: serverURL)
+                    }
+                    if let own = links[told] { (made as? CKShare)?.take(own) }
+                    callBack(items[told], made.map { .success($0) })
                 }
                 arrivals[told] = nil
                 told += 1

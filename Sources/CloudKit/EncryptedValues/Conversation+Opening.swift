@@ -133,6 +133,8 @@ extension ModifyPlan.Batch {
         /// Scopes whose keys were asked for again, which is done once.
         var renewed: Set<ScopeOfRecord> = []
         var fault: CKError?
+        /// Users whose logs were asked for because they have written a record, and no manifest names them.
+        var writers: Set<String> = []
     }
 
     extension Record {
@@ -182,6 +184,8 @@ extension ModifyPlan.Batch {
                     return .failure(error)
                 case .success(.none): return .success(EncryptedFields(unopened: shown.record))
                 case .success(.some(let zoneKeys)):
+                    let zoneKeys = await withWriter(of: shown.record, zoneKeys, &keys)
+                    keys.found[zone] = .success(zoneKeys)
                     do throws(SecretFault) {
                         return .success(try open(shown, with: zoneKeys, asked: asked, since: moment))
                     } catch {
@@ -198,6 +202,18 @@ extension ModifyPlan.Batch {
                     }
                 }
             }
+        }
+
+        /// Returns the keys of a record's zone, with the log of its writer: a user who came by a link may write before a
+        /// manifest names them. The server says who it was, and the log and the record's manifest verify that.
+        private func withWriter(of record: Record, _ zoneKeys: ZoneKeys, _ keys: inout KeysOfAnswer) async -> ZoneKeys {
+            guard zoneKeys.lacksWriter(of: record), case let user = record.modified.userRecordName, keys.writers.insert(user).inserted,
+                let exchange = try? await keyExchange(), let logs = try? await exchange.logs(of: user, isNamed: false), !logs.isEmpty
+            else { return zoneKeys }
+            var zoneKeys = zoneKeys
+            zoneKeys.accounts[user] = logs
+            line.openedKeys.withLock { [zoneKeys] in $0.keep(logs, ofWriter: user, in: zoneKeys, of: exchange.account) }
+            return zoneKeys
         }
 
         private func open(

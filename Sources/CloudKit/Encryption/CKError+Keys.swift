@@ -83,7 +83,17 @@ extension CKError {
     static var noKeysOfShare: CKError {
         CKError(
             .accountTemporarilyUnavailable, text: "The zone's owner has not given this user the keys of its encrypted values yet",
-            details: [.remedy: "A device of the owner does that when it next saves or fetches the share, or saves an encrypted value"])
+            details: [
+                .remedy: "A device of the owner does that when it next saves or fetches the share, or saves an encrypted value. "
+                    + "Who came by a link accepts its whole URL, with all behind #, or asks for the newest one"
+            ])
+    }
+
+    /// The secret of a link opens no key that counts: the link has ended, or the server has another key in its place.
+    static var linkOpensNothing: CKError {
+        CKError(
+            .accountTemporarilyUnavailable, text: "The link does not open the keys of the zone's encrypted values",
+            details: [.remedy: "It has ended, or was used. Ask for the newest one"])
     }
 
     /// The signed list of participants does not let the user write.

@@ -129,7 +129,7 @@
             try await renewAccount()
             guard place.owner == account.name else {
                 guard let keys = try await zoneKeys(at: place) else { throw .noKeysOfZone }
-                guard keys.mayWrite else { throw .signedForReading }
+                guard keys.mayWrite else { throw keys.mayBecomeWriter ? .noKeysOfShare : .signedForReading }
                 return keys
             }
             if let (own, keys) = opened(place), !own.mustRenew(keys) { return keys }
@@ -172,7 +172,9 @@
         /// Verifies and opens a scope. Asks for the account if it does not open with what this process knows of it. A
         /// user who was invited to another user's zone gets an account at the first use.
         func open(_ shown: ShownScope, at place: Place) async throws(CKError) -> (keys: ZoneKeys, own: OwnKeys) {
-            let shown = try await withLogs(shown)
+            var shown = try await withLogs(shown)
+            // Who came by a link may have written before a manifest named them.
+            shown.accounts.merge(line.openedKeys.withLock(\.writers)) { named, _ in named }
             if let own = line.openedKeys.withLock({ $0.own(of: account) }), let keys = try? await open(shown, at: place, with: own) {
                 return (keys, own)
             }
@@ -245,17 +247,22 @@
         ///   - list: the participants as the server has shown them; none if the share has ended. The answer may be
         ///     older than a save of the share: who takes part is asked for anew.
         ///   - share: the name of the record of a share of records; nil: the zone is shared as a whole.
-        func meet(_ list: [ShareParticipant], at place: Place, share: String? = nil) async throws(CKError) {
+        /// - Returns: the keys, with the secrets of their links; nil if this device or the zone has none.
+        @discardableResult
+        func meet(_ list: ShareList, at place: Place, share: String? = nil) async throws(CKError) -> ZoneKeys? {
             let kept = try await line.keyStore.keys(of: account)
             let isWished = kept.wishes[KeptKeys.name(ofShare: share, inZone: place.zone)] != nil
-            let isKnown = share == nil ? kept.scopes[place.zone] != nil : kept.ownZones.contains(place.zone)
-            guard kept.device != nil, isWished || isKnown else { return }
-            if !isWished, let (own, keys) = opened(place, share: share),
+            let isKnown = share == nil ? kept.scopes[place.zone] != nil || list.hasLinks : kept.ownZones.contains(place.zone)
+            guard kept.device != nil, isWished || isKnown else { return nil }
+            if !isWished, let (own, keys) = opened(place, share: share), !keys.mayHaveVisitors(list),
                 try request(after: keys, by: own, wishes: [], list: list, logs: keys.logs) == nil
             {
-                return tellWithoutKeys(list, keys)
+                tellWithoutKeys(list.participants, keys)
+                return keys
             }
-            if let keys = try await settled(at: place, share.map(WhichScope.share) ?? .zone, askingForList: true) { tellWithoutKeys(list, keys) }
+            guard let keys = try await settled(at: place, share.map(WhichScope.share) ?? .zone, askingForList: true) else { return nil }
+            tellWithoutKeys(list.participants, keys)
+            return keys
         }
 
         func forgetWishes(inZone zone: String) async throws(CKError) {
@@ -284,7 +291,7 @@
             after keys: ZoneKeys, by own: OwnKeys, askingForList: Bool
         ) async throws(CKError) -> KeysScopesModifyRequest? {
             let zone = KeptKeys.name(ofShare: keys.share, inZone: keys.place.zone)
-            var (list, logs): ([ShareParticipant]?, [String: KeyLog]) = (nil, keys.logs)
+            var (list, logs): (ShareList?, [String: KeyLog]) = (nil, keys.logs)
             let lost = own.withoutKeys(in: keys.manifest.parts, logs: logs)
             var wishes = try await line.keyStore.update(account) { kept throws(CKError) in
                 kept.wish(lost.filter { lost in !(kept.wishes[zone] ?? []).contains { $0.user == lost.user } }, inZone: zone)
@@ -292,16 +299,19 @@
             }
             // Of a share whose name is not known nobody is asked.
             let isNamed = keys.share != nil || keys.manifest.parts.root.isEmpty
-            if isNamed, askingForList || !wishes.isEmpty {
-                let found = try await shareList(ofZone: keys.place.zone, share: keys.share)
+            if isNamed, askingForList || !wishes.isEmpty || !keys.joinings.isEmpty {
+                let found = ShareList(try await share(of: ZoneID(zoneName: keys.place.zone), named: keys.share, in: conversation))
                 list = found
+                let joined = await verifiedJoinings(keys, &logs)
                 wishes = try await line.keyStore.update(account) { [wishes, now = line.timekeeper.stamp] kept throws(CKError) in
-                    kept.meet(found, inZone: zone, asked: wishes, now: now)
+                    kept.meet(found.participants, open: found.open, inZone: zone, asked: wishes, now: now)
+                    kept.meet(joined, of: keys)
                     return kept.wishes[zone] ?? []
                 }
                 for user in Set(wishes.compactMap(\.user)) where logs[user] == nil && user != account.name.user {
                     logs[user] = try await self.logs(of: user).last
                 }
+                wishes += own.visits(joined, of: keys.manifest.parts, besides: wishes)
             }
             if keys.share == nil { line.openedKeys.withLock { $0.note(keys.place, isWaitedFor: !wishes.isEmpty) } }
             // The list takes a participant away once a removal is saved.
@@ -312,24 +322,19 @@
         }
 
         private func request(
-            after keys: ZoneKeys, by own: OwnKeys, wishes: [ShareWish], list: [ShareParticipant]?, logs: [String: KeyLog]
+            after keys: ZoneKeys, by own: OwnKeys, wishes: [ShareWish], list: ShareList?, logs: [String: KeyLog]
         ) throws(CKError) -> KeysScopesModifyRequest? {
-            let participants = own.participants(after: keys.manifest.parts, wishes: wishes, list: list, logs: logs)
+            let participants = own.participants(after: keys.manifest.parts, wishes: wishes, list: list?.participants, logs: logs)
             return try own.nextManifest(
-                after: keys, participants: participants, logs: logs, stamp: line.timekeeper.stamp, using: line.timekeeper.keyRandom)
-        }
-
-        /// Returns the participants of the share of a zone of the user's own, or of a share of its records; none if
-        /// there is no such share.
-        private func shareList(ofZone zone: String, share: String?) async throws(CKError) -> [ShareParticipant] {
-            try await self.share(of: ZoneID(zoneName: zone), named: share, in: conversation)?.participants ?? []
+                after: keys, participants: participants, links: keys.linkPlan(wishes, list), logs: logs, stamp: line.timekeeper.stamp,
+                using: line.timekeeper.keyRandom)
         }
 
         /// Returns the verified logs of another user's account, the newest last; none if it has no keys.
         /// - Parameter isNamed: whether the app, or a verified manifest, has named the user. Only then a first look at
         ///   the account is kept.
         /// - Throws: an error with both fingerprints if the server shows another account than before.
-        private func logs(of user: String, isNamed: Bool = true) async throws(CKError) -> [KeyLog] {
+        func logs(of user: String, isNamed: Bool = true) async throws(CKError) -> [KeyLog] {
             let own = account.name
             guard let name = AccountName(container: own.container, environment: own.environment, user: user) else { return [] }
             return try await untilCurrent(\.accounts[user]) { () throws(CKError) in
@@ -426,7 +431,7 @@
         }
 
         /// Returns whether a change was made; false if another device or process was quicker.
-        private func unlessConflict(_ change: () async throws(CKError) -> Void) async throws(CKError) -> Bool {
+        func unlessConflict(_ change: () async throws(CKError) -> Void) async throws(CKError) -> Bool {
             do throws(CKError) {
                 try await change()
                 return true
@@ -487,7 +492,10 @@
             while true {
                 let request = KeysScopesListRequest(zoneID: zoneID, before: before, share: which.share, scope: which.id?.bytes)
                 let page: KeysScopesListResponse = try await conversation.ask("keys/scopes/list", request, .read)
-                if before == nil { (shown.wraps, shown.olderKeys) = (page.wraps ?? [], page.olderKeys ?? []) }
+                if before == nil {
+                    (shown.wraps, shown.olderKeys) = (page.wraps ?? [], page.olderKeys ?? [])
+                    (shown.links, shown.joinings) = (page.links ?? [], page.joinings ?? [])
+                }
                 shown.manifests += page.manifests
                 guard shown.manifests.count <= Self.manifestsMax, !(page.moreComing && page.manifests.isEmpty) else { throw .unexpectedAnswer }
                 guard page.moreComing, let oldest = page.manifests.last else { return shown.manifests.isEmpty ? nil : shown }

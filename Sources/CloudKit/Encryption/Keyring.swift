@@ -191,6 +191,9 @@
         var manifests: [[UInt8]] = []
         var wraps: [[UInt8]] = []
         var olderKeys: [[UInt8]] = []
+        var links: [ScopeLink] = []
+        /// The words of users who came by a link.
+        var joinings: [[UInt8]] = []
         /// The verified logs of the accounts that the manifests name, by the names of their users: of each account the
         /// newest last. One that the server does not show is left out.
         var accounts: [String: [KeyLog]] = [:]
@@ -215,7 +218,7 @@
         let chain: ScopeChain
         /// The verified logs of the accounts that take part or did, by the names of their users: of each account the
         /// newest last.
-        let accounts: [String: [KeyLog]]
+        var accounts: [String: [KeyLog]]
         /// The user's own account.
         let account: AccountName
         /// Signs.
@@ -225,6 +228,11 @@
         /// The name of the record of the share of records whose keys they are; nil: they are the zone's, or it is not
         /// known.
         var share: String?
+        /// The secrets of links by their names: the ID of the participant of a one-time link, and nothing for the share's
+        /// own. A scope of a share of records has none.
+        var links: [String: LinkSecret] = [:]
+        /// The words of users who came by these links, which their secrets have proved.
+        var joinings: [Joining] = []
 
         /// Whether the zone is the user's own.
         var isOwn: Bool { place.owner == account }
@@ -232,7 +240,8 @@
         var logs: [String: KeyLog] { accounts.compactMapValues(\.last) }
         /// Whether the newest manifest lets this user write.
         var mayWrite: Bool {
-            manifest.parts.participants.contains { $0.user.utf8.elementsEqual(account.user.utf8) && $0.permission == .readWrite }
+            let own = manifest.parts.participant(named: account.user)
+            return (own.map { manifest.parts.permission(of: $0.fingerprint) } ?? manifest.parts.linkPermission) == .readWrite
         }
 
         /// The newest of the verified chain.
@@ -252,8 +261,11 @@
             try CKError.checking { try taken(shown, at: place, of: own) }
         }
 
-        private mutating func taken(_ shown: ShownScope, at place: Place, of own: OwnKeys) throws -> ZoneKeys {
-            let log = own.log
+        /// Verifies the scope that a server shows for a zone, and keeps its head.
+        /// - Parameter log: that of the user's own account.
+        mutating func verified(
+            _ shown: ShownScope, at place: Place, for log: KeyLog
+        ) throws -> (chain: ScopeChain, accounts: [String: [KeyLog]], owners: KeyLog) {
             var accounts = shown.accounts
             accounts[log.account.user] = [log]
             guard let owners = accounts[place.owner.user]?.last else {
@@ -274,14 +286,24 @@
                 guard let logs = accounts[participant.user], logs.contains(where: { $0.fingerprint == participant.fingerprint }) else { continue }
                 if let newest = logs.last { try keep(newest) }
             }
-            if isOwn, shown.which.id == nil { settle(manifest, inZone: Self.name(ofShare: shown.which.share, inZone: place.zone)) }
-            if isOwn, manifest.parts.root.isEmpty, manifest.parts.oldest == manifest.parts.version { passes[place.zone] = nil }
-            guard manifest.parts.readers.contains(log.fingerprint) else { throw CKError.noKeysOfShare }
+            return (chain, accounts, owners)
+        }
+
+        private mutating func taken(_ shown: ShownScope, at place: Place, of own: OwnKeys) throws -> ZoneKeys {
+            let log = own.log
+            let (chain, accounts, owners) = try verified(shown, at: place, for: log)
+            let manifest = chain.newest
+            if place.owner == log.account {
+                if shown.which.id == nil { settle(manifest, inZone: Self.name(ofShare: shown.which.share, inZone: place.zone)) }
+                if manifest.parts.root.isEmpty, manifest.parts.oldest == manifest.parts.version { passes[place.zone] = nil }
+            }
+            // Who came by a link has a wrap by a device of their own, until a manifest has them.
+            let isListed = manifest.parts.readers.contains(log.fingerprint)
             guard let id = manifest.parts.keyID,
                 let wrap = try shown.wraps.map({ try KeyWrap($0) }).first(where: { $0.subject == .scopeKey(id) && $0.recipient == log.fingerprint }),
                 let accountKey = own.accountKeys.first(where: { $0.generation == wrap.generation })
-            else { throw CKError.keysRefused("The server shows no key of zone '\(place.zone)' for this account") }
-            let newest = try accountKey.open(wrap, manifest: manifest, senders: owners, recipients: log)
+            else { throw isListed ? CKError.keysRefused("The server shows no key of zone '\(place.zone)' for this account") : .noKeysOfShare }
+            let newest = try accountKey.open(wrap, manifest: manifest, senders: isListed ? owners : log, recipients: log)
             let sealed = try shown.olderKeys.map { try NacreEncryptionForms.SealedValue($0) }
             var older: [ScopeKey] = []
             var key = newest
@@ -292,9 +314,10 @@
                 key = try key.open(older: next, manifest: manifest)
                 older.append(key)
             }
+            let (links, joinings) = newest.links(of: shown, at: place)
             return ZoneKeys(
                 place: place, newest: newest, older: older, chain: chain, accounts: accounts, account: log.account, device: own.device,
-                sender: wrap.sender, share: shown.which.share)
+                sender: wrap.sender, share: shown.which.share, links: links, joinings: joinings)
         }
 
         /// Verifies the logs of another user's account that a server shows, and keeps the head of the newest. Any
@@ -419,10 +442,11 @@
         /// - Parameters:
         ///   - share: the name of the share of records whose scope begins; nil: it is the zone's, or has begun.
         ///   - last: the manifest before; nil for the first.
+        ///   - links: all links of the scope; nil: they stay as they are.
         ///   - logs: the newest logs of the participants but the owner, by the names of their users.
         func request(
             for key: ScopeKey, _ parts: ScopeManifest.Parts, ofShare share: String? = nil, after last: ScopeManifest?,
-            older: NacreEncryptionForms.SealedValue?, logs: [String: KeyLog], using random: inout KeyRandom
+            older: NacreEncryptionForms.SealedValue?, links: [ScopeLink]? = nil, logs: [String: KeyLog], using random: inout KeyRandom
         ) throws -> KeysScopesModifyRequest {
             let manifest = try device.sign(parts, log: log)
             let needed = manifest.recipients(after: last)
@@ -434,7 +458,8 @@
                 wraps.append(try key.wrap(for: participant.user, log: log, manifest: manifest, by: device, using: &random).bytes)
             }
             return KeysScopesModifyRequest(
-                zoneID: ZoneID(zoneName: parts.place.zone), manifest: manifest.bytes, wraps: wraps, olderKey: older?.bytes, share: share)
+                zoneID: ZoneID(zoneName: parts.place.zone), manifest: manifest.bytes, wraps: wraps, olderKey: older?.bytes, share: share,
+                links: links)
         }
     }
 #endif

@@ -22,6 +22,9 @@
         private var waiting: Set<Place> = []
         /// The user's own zones of which the log has told that participants have no keys.
         private var toldWithoutKeys: Set<Place> = []
+        /// The verified logs of users who have written in zones to which they came by a link, by the names of their
+        /// records, and for whom the server alone speaks: no manifest names them yet.
+        private(set) var writers: [String: [KeyLog]] = [:]
         /// Whether the account was met without keys for this device.
         private var hadNone = false
         /// The time at which the account was asked for, in the seconds of `Timekeeper.now`.
@@ -100,6 +103,13 @@
             }
             if zones.count >= Self.zonesMax, let other = zones.keys.first { zones[other] = nil }
             zones[keys.place] = keys
+        }
+
+        /// Keeps the logs of a user who has written in a zone, with the zone's keys.
+        mutating func keep(_ logs: [KeyLog], ofWriter user: String, in keys: ZoneKeys, of account: KeyAccount) {
+            keep(keys, of: account)
+            if writers.count >= Self.zonesMax, let other = writers.keys.first { writers[other] = nil }
+            writers[user] = logs
         }
 
         /// Notes whether somebody waits for keys of a zone.

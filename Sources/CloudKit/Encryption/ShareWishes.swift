@@ -24,19 +24,32 @@
         var since: UInt64? = nil
         /// Whether the server has told the name of the user whose address was invited; nil: no.
         var isNamedByServer: Bool? = nil
+        /// Whether the participant is whoever comes first by a one-time link; nil: no. The server names nobody for it.
+        var isOneTime: Bool? = nil
+        /// For a user who came by a link and is removed: the version of the key when the wish was met. A later one
+        /// fulfils it.
+        var renews: UInt32? = nil
 
         /// Milliseconds after which a wish for an address ends: 90 days. The server says whose the address is, and
         /// would else have that choice for ever.
         static let addressMilliseconds: UInt64 = 90 * 24 * 3600 * 1000
 
         var signedPermission: ScopeManifest.Permission { ScopeManifest.Permission(rawValue: permission) ?? .none }
-        /// The role in manifests. Nobody becomes the owner, or takes part by a link, because of a wish.
-        var signedRole: ScopeManifest.Role { role == ScopeManifest.Role.administrator.rawValue ? .administrator : .privateUser }
+        /// The role in manifests. Nobody becomes the owner because of a wish.
+        var signedRole: ScopeManifest.Role {
+            switch ScopeManifest.Role(rawValue: role) {
+            case .administrator?: .administrator
+            case .publicUser?: .publicUser
+            case .owner?, .privateUser?, nil: .privateUser
+            }
+        }
 
         func isOfSame(as other: Self) -> Bool { participant == other.participant || user != nil && user == other.user }
 
         /// Whether a manifest says what the wish asks for.
         func isDone(in parts: ScopeManifest.Parts) -> Bool {
+            if isLink { return parts.linkPermission == signedPermission }
+            if removesVisitor { return renews.map { parts.version > $0 } ?? false }
             guard let user else { return signedPermission == .none }
             guard let one = parts.participant(named: user) else { return signedPermission == .none }
             return one.permission == signedPermission && one.role == signedRole
@@ -52,24 +65,30 @@
     extension ShareSheet {
         /// The participants whom the app has added, changed or removed since the share was fetched.
         var wishes: [ShareWish] {
-            let before = (fetched?.participants ?? []).filter(\.isInvited)
-            let after = participants.map(\.wire).filter(\.isInvited)
+            let (all, now) = (fetched?.participants ?? [], participants.map(\.wire))
+            let (before, after) = (all.filter(\.isInvited), now.filter(\.isInvited))
             let changed = after.filter { one in
                 added.contains(one.participantID ?? "")
                     || !before.contains { $0.participantID == one.participantID && $0.permission == one.permission && $0.role == one.role }
             }
             let removed = before.filter { one in !after.contains { $0.participantID == one.participantID } }
-            return changed.map { ShareWish($0, $0.signedPermission) } + removed.map { ShareWish($0, .none) }
+            let visitors = all.filter { one in one.role == .publicUser && !now.contains { $0.participantID == one.participantID } }
+            let open = publicPermission.wire
+            let link = open == fetched?.publicPermission ?? .none ? [] : [ShareWish(link: open.signed)]
+            return link + changed.map { ShareWish($0, $0.permission.signed) } + removed.map { ShareWish($0, .none) }
+                + visitors.compactMap { ShareWish(removing: $0) }
         }
     }
 
     extension ShareParticipant {
-        /// Whether the participant is neither the owner, nor came by the share's link, nor stands for whoever comes
-        /// first by a one-time URL: the server alone says who that is.
-        var isInvited: Bool { role != .owner && role != .publicUser && !isOneTime }
+        /// Whether the participant is neither the owner, nor came by the share's link.
+        var isInvited: Bool { role != .owner && role != .publicUser }
+    }
 
-        fileprivate var signedPermission: ScopeManifest.Permission {
-            switch permission {
+    extension SharePermission {
+        /// The permission in manifests.
+        var signed: ScopeManifest.Permission {
+            switch self {
             case .readWrite: .readWrite
             case .readOnly: .readOnly
             case .none, .unknown: .none
@@ -82,7 +101,7 @@
             let role: ScopeManifest.Role = participant.role == .administrator ? .administrator : .privateUser
             self.init(
                 participant: participant.participantID ?? "", user: participant.user, permission: permission.rawValue,
-                role: role.rawValue)
+                role: role.rawValue, isOneTime: participant.isOneTime ? true : nil)
         }
     }
 
@@ -92,7 +111,7 @@
         mutating func wish(_ some: [ShareWish], inZone zone: String, isPending: Bool = false) {
             guard !some.isEmpty else { return }
             let kept = (wishes[zone] ?? []).filter { old in isPending && old.isPending != true || !some.contains { $0.isOfSame(as: old) } }
-            let new = some.filter { $0.user != nil || $0.signedPermission != .none }.map { wish in
+            let new = some.filter { $0.user != nil || $0.signedPermission != .none || $0.isLink }.map { wish in
                 var wish = wish
                 wish.isPending = isPending ? true : nil
                 return wish
@@ -113,16 +132,21 @@
         /// Takes from the server's list of a share the names of users whom this device invited before they were known.
         /// Forgets wishes for participants who are not in the list any more, and those for addresses that are too old.
         /// - Parameters:
+        ///   - open: the permission of the share's link as the server has it.
         ///   - asked: The wishes when the list was asked for. It says nothing of later and of pending ones.
         ///   - now: milliseconds since 1970.
-        mutating func meet(_ list: [ShareParticipant], inZone zone: String, asked: [ShareWish], now: UInt64) {
+        mutating func meet(
+            _ list: [ShareParticipant], open: ScopeManifest.Permission = .none, inZone zone: String, asked: [ShareWish], now: UInt64
+        ) {
             guard let known = wishes[zone] else { return }
             setWishes(
                 known.compactMap { wish in
+                    if wish.isLink { return wish.isPending == true || !asked.contains(wish) || open == wish.signedPermission ? wish : nil }
                     guard let listed = list.first(where: { $0.participantID == wish.participant || $0.isUser(wish.user) }) else {
                         let mayBeLate = wish.isPending == true || !asked.contains(wish)
                         return wish.signedPermission == .none || mayBeLate ? wish : nil
                     }
+                    if wish.isOneTime == true { return wish }
                     var wish = wish
                     guard wish.user == nil || wish.isNamedByServer == true else { return wish }
                     let since = wish.since ?? now
@@ -139,7 +163,7 @@
             setWishes(known.filter { !$0.isDone(in: manifest.parts) }, ofZone: zone)
         }
 
-        private mutating func setWishes(_ some: [ShareWish], ofZone zone: String) {
+        mutating func setWishes(_ some: [ShareWish], ofZone zone: String) {
             wishes[zone] = some.isEmpty ? nil : Array(some.suffix(Self.wishesMax))
             if wishes.count > Self.zonesWithWishesMax, let other = wishes.keys.first(where: { $0 != zone }) { wishes[other] = nil }
         }
@@ -180,7 +204,7 @@
                 var (permission, role) = (wish?.signedPermission ?? permission, wish?.signedRole ?? role)
                 if let list {
                     guard let listed = list.first(where: { $0.isUser(user) }) else { return nil }
-                    if listed.signedPermission.rawValue < permission.rawValue { permission = listed.signedPermission }
+                    if listed.permission.signed.rawValue < permission.rawValue { permission = listed.permission.signed }
                     if listed.role != .administrator, role == .administrator { role = .privateUser }
                 }
                 guard permission != .none, let log = logs[user], !log.isReset else { return nil }
@@ -205,21 +229,26 @@
         /// than before or has removed a device.
         /// - Parameters:
         ///   - participants: those of the manifest.
+        ///   - plan: the links of the manifest; nil: those of the one before.
         ///   - logs: the newest logs of their accounts, by the names of their users.
         ///   - mustRenew: whether the key has another version in any case.
         ///   - stamp: milliseconds since 1970.
         /// - Returns: nil if the newest manifest says the same.
         func nextManifest(
-            after keys: ZoneKeys, participants: [ScopeManifest.Participant], logs: [String: KeyLog], mustRenew: Bool = false, stamp: UInt64,
-            using random: KeyRandom
+            after keys: ZoneKeys, participants: [ScopeManifest.Participant], links plan: LinkPlan? = nil, logs: [String: KeyLog],
+            mustRenew: Bool = false, stamp: UInt64, using random: KeyRandom
         ) throws(CKError) -> KeysScopesModifyRequest? {
             try CKError.checking {
                 let last = keys.manifest.parts
                 var parts = last
                 parts.participants = participants.sorted { $0.user.utf8.lexicographicallyPrecedes($1.user.utf8) }
+                let plan = plan ?? keys.linkPlan
+                parts.linkPermission = plan.permission
                 let takesAway = parts.takesAway(from: last)
+                let mustRenew = mustRenew || plan.mustRenew
+                let isOtherLink = plan.permission != last.linkPermission || plan.names != Set(keys.links.keys)
                 guard
-                    mustRenew || self.mustRenew(keys) || takesAway
+                    mustRenew || isOtherLink || self.mustRenew(keys) || takesAway
                         || !parts.participants.elementsEqual(last.participants, by: { $0.isSame(as: $1) })
                 else { return nil }
                 // The manifest has the newest heads, so that the key must be newer than what these have removed.
@@ -235,7 +264,10 @@
                     parts.keyProofs.append(key.proof)
                 }
                 let older = isNewKey ? try key.seal(older: keys.newest, place: keys.place, using: &random) : nil
-                return try request(for: key, parts, after: keys.manifest, older: older, logs: logs, using: &random)
+                // The secret of a link may be known to whom something was taken from.
+                let secrets = isNewKey && (mustRenew || hasOlderKey(keys) || parts.takesFromOthersThanVisitors(of: last)) ? [:] : keys.links
+                let links = isNewKey || isOtherLink ? try key.links(plan.names, keeping: secrets, at: keys.place, using: &random) : nil
+                return try request(for: key, parts, after: keys.manifest, older: older, links: links, logs: logs, using: &random)
             }
         }
     }

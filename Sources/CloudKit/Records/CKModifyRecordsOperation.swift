@@ -149,9 +149,11 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         let isAtomic = request.atomic == true
         let again = await conversation.repeated(batch, after: answers, opened: opened, policy: policy, isAtomic: isAtomic, tries)
         let repeated = Set(again?.indices ?? [])
-        await meetShares(of: batch, in: answers, repeated: repeated)
+        let links = await meetShares(of: batch, in: answers, repeated: repeated)
         if let again, isAtomic { return try await sendAgain(again, policy, makeRequest) }
-        for (index, save) in batch.saves.enumerated() where !repeated.contains(index) { callBack(save, answers[index], opened[index]) }
+        for (index, save) in batch.saves.enumerated() where !repeated.contains(index) {
+            callBack(save, answers[index], opened[index], links[index])
+        }
         for (recordID, answer) in zip(batch.deletions, answers.dropFirst(batch.saves.count)) { callBack(recordID, answer) }
         guard let again else { return }
         do throws(CKError) {
@@ -164,7 +166,9 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     /// Has the keys of encrypted values follow the shares that were saved or deleted, and records follow their keys.
     /// - Parameter repeated: the indices of the saves that are sent again.
-    private func meetShares(of batch: ModifyPlan.Batch, in answers: [RecordResult], repeated: Set<Int>) async {
+    /// - Returns: the secrets of the links of saved shares, by the indices of the saves.
+    private func meetShares(of batch: ModifyPlan.Batch, in answers: [RecordResult], repeated: Set<Int>) async -> [Int: ShareLinks] {
+        var links: [Int: ShareLinks] = [:]
         var isOther = zip(batch.saves, answers).contains { save, answer in
             guard case .record = answer else { return false }
             return save.newShareOfRecords != nil || save.isMoved && save.change.recordChangeTag != nil && save.change.manifest != nil
@@ -173,7 +177,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             switch answer {
             case .record(let saved):
                 await conversation.endWaiting(of: save, isSaved: true)
-                await conversation.meetShare(saved, save.record.recordID)
+                links[index] = await conversation.meetShare(saved, save.record.recordID)
             case .failure: await conversation.endWaiting(of: save, isSaved: false)
             case .deleted: break
             }
@@ -184,6 +188,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             if conversation.knowsShare(recordID) { isOther = true }
         }
         if isOther { await conversation.sealByShares(in: batch.zoneID) }
+        return links
     }
 
     /// Seals saves anew, and sends them again.
@@ -208,8 +213,12 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         for recordID in batch.deletions { callBack(recordID, .failure(error)) }
     }
 
-    /// - Parameter opened: the encrypted values of the record in the answer.
-    private func callBack(_ save: ModifyPlan.Save, _ answer: RecordResult, _ opened: Result<EncryptedFields, CKError>?) {
+    /// - Parameters:
+    ///   - opened: the encrypted values of the record in the answer.
+    ///   - links: the secrets of the links of a share.
+    private func callBack(
+        _ save: ModifyPlan.Save, _ answer: RecordResult, _ opened: Result<EncryptedFields, CKError>?, _ links: ShareLinks?
+    ) {
         if case .failure(let error)? = opened { return callBack(save.record, .failure(error)) }
         let encrypted = try? opened?.get()
         switch answer {
@@ -220,6 +229,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
                 server: server)
             let assets = RecordState.assets(of: saved.fields, sent: save.assets, over: save.record.snapshot.assets)
             let record = CKRecord.make(wire: saved, recordID: save.record.recordID, assets: assets, encrypted: encrypted, server: server)
+            if let links { for case let share as CKShare in [save.record, record] { share.take(links) } }
             callBack(save.record, .success(record))
         case .failure(_, let error):
             let server = conversation.serverURL

@@ -1,7 +1,10 @@
 import NacreCloudWire
 
-/// Accepts shares: their zones are in the shared database from then on. Accepting a share again changes nothing. Apple:
-/// iOS 10.
+/// Accepts shares: their zones are in the shared database from then on. Accepting a share again changes nothing.
+///
+/// On this server: if the metadata are of a URL with the secret of a link, the account takes the keys of the zone's
+/// encrypted values by it. An error on that way is in the log; accepting again by the whole URL tries again. Apple: iOS
+/// 10.
 open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     // Sendable: see `CKOperation`; only the callback queue touches `results`.
 
@@ -46,7 +49,9 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
             rest = rest.dropFirst(some.count)
             let request = SharesRequest(shortGUIDs: some.map { SharesRequest.Item(value: $0.shortGUID) })
             for (metadata, result) in zip(some, try await conversation.accept(request).results) {
-                callBack(metadata, Result { () throws(CKError) in try conversation.metadata(result).share })
+                let share = Result { () throws(CKError) in try conversation.metadata(result, link: nil).share }
+                if case .success(let share) = share { await conversation.join(share, by: metadata.link) }
+                callBack(metadata, share)
             }
         }
     }

@@ -55,7 +55,7 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
                         rootRecordDesiredKeys: shouldFetchRootRecord ? rootRecordDesiredKeys : nil)
                 })
             for (url, result) in zip(asked.map { $0.url }, try await conversation.resolve(request).results) {
-                callBack(url, Result { () throws(CKError) in try conversation.metadata(result) })
+                callBack(url, Result { () throws(CKError) in try conversation.metadata(result, link: ShareURL.link(in: url)) })
             }
         }
     }

@@ -92,7 +92,15 @@ open class CKShare: CKRecord, @unchecked Sendable {
 
     /// The share's URL, with the title behind a `#` for human readers; nil before the first save. Sharing the same
     /// again gives the same URL.
-    open var url: URL? { sheet.url.map { ShareURL.titled($0, self[SystemFieldKey.title] as? String) } }
+    ///
+    /// On this server: if the zone has keys and the share a public permission, the URL of a share that this device has
+    /// saved or fetched ends with the secret of its link, which opens encrypted values. Whoever has it reads them.
+    open var url: URL? { url(with: sheet.links.texts[""]) }
+
+    private func url(with link: String?) -> URL? { sheet.url.map { ShareURL.titled($0, self[SystemFieldKey.title] as? String, link: link) } }
+
+    /// Takes the secrets of the share's links.
+    func take(_ links: ShareLinks) { state.withLock { $0.sharing?.links = links } }
 
     /// Returns the URL of a participant made by `oneTimeURLParticipant()`. The first person who accepts by it takes the
     /// participant's place. The URL stays the same while the participant is in the share. Once it was used, it works
@@ -138,7 +146,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
 
     open override var description: String {
         "<CKShare: recordID=\(recordID), recordChangeTag=\(recordChangeTag ?? "nil"), publicPermission=\(publicPermission), "
-            + "participants=\(participants.count), url=\(url?.absoluteString ?? "nil")>"
+            + "participants=\(participants.count), url=\(url(with: nil)?.absoluteString ?? "nil")>"
     }
 }
 

@@ -24,6 +24,9 @@ open class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, @unchecked Send
     public let ownerIdentity: CKUserIdentity
     /// The identifier in the share's URL.
     let shortGUID: String
+    /// The secret of the link by which the user comes, which was behind the `#` of the URL; nil: there was none. An
+    /// archive does not have it.
+    let link: String?
 
     /// The share. A copy.
     open var share: CKShare { theShare.copy() as? CKShare ?? theShare }
@@ -38,7 +41,8 @@ open class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, @unchecked Send
     /// - Parameters:
     ///   - isOwner: whether the current user owns the zone.
     ///   - server: the server's URL, with which the share's URL begins.
-    init(wire metadata: ShareMetadata, isOwner: Bool, server: URL?) throws(CKError) {
+    ///   - link: the secret of the link in the URL.
+    init(wire metadata: ShareMetadata, isOwner: Bool, server: URL?, link: String?) throws(CKError) {
         let zoneID = CKRecordZone.ID(wire: metadata.zoneID, in: isOwner ? .private : .shared)
         let shareID = CKRecord.ID(recordName: metadata.share.recordName, zoneID: zoneID)
         guard let share = CKRecord.make(wire: metadata.share, recordID: shareID, server: server) as? CKShare else { throw .unexpectedAnswer }
@@ -53,6 +57,7 @@ open class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, @unchecked Send
         participantPermission = CKShare.ParticipantPermission(metadata.participantPermission)
         ownerIdentity = CKUserIdentity(wire: metadata.ownerIdentity, lookupInfo: nil)
         shortGUID = metadata.shortGUID
+        self.link = link
         super.init()
     }
 
@@ -94,6 +99,7 @@ open class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, @unchecked Send
         else { return nil }
         containerIdentifier = texts[0]
         shortGUID = texts[1]
+        link = nil
         theShare = share
         theRoot = coder.object(of: CKRecord.self, forKey: Key.rootRecord)
         hierarchicalRootRecordID = coder.object(of: CKRecord.ID.self, forKey: Key.rootRecordID)

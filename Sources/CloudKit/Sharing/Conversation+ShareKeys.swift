@@ -1,6 +1,10 @@
 import NacreCloudWire
 import NacreLocks
 
+#if canImport(NacreEncryption)
+    import NacreEncryption
+#endif
+
 // The keys of encrypted values follow the participants of a share, when its owner's device saves or fetches it.
 
 extension Conversation {
@@ -41,14 +45,33 @@ extension Conversation {
 
     /// Gives keys to those who take part in a share now, and makes others where somebody left. An error is told in the
     /// log: the next save of an encrypted value by this device tries again first.
-    func meetShare(_ record: Record, _ recordID: CKRecord.ID) async {
-        guard let share = record.sharing?.value else { return }
-        await meetShare(recordID, share.participants)
+    /// - Returns: the secrets of the share's links, as far as this device has them.
+    @discardableResult
+    func meetShare(_ record: Record, _ recordID: CKRecord.ID) async -> ShareLinks {
+        guard let share = record.sharing?.value else { return ShareLinks() }
+        return await meetShare(recordID, share)
+    }
+
+    /// Takes the keys of a share that the user has accepted by the secret of a link, and shows the link in the share.
+    /// - Parameter link: 64 hexadecimal digits; nil: the user came without.
+    func join(_ share: CKShare, by link: String?) async {
+        #if canImport(NacreEncryption)
+            let zone = share.recordID.zoneID
+            guard share.recordID.isZoneWideShare, let secret = link.flatMap({ LinkSecret(fragment: $0) }) else { return }
+            let shared = Conversation(line: line, scope: .shared, patience: patience, group: group)
+            do throws(CKError) {
+                guard let (exchange, place) = try await shared.keyExchange(for: zone) else { return }
+                try await exchange.join(place, by: secret)
+                if let keys = try await exchange.zoneKeys(at: place) { share.take(keys.linkTexts) }
+            } catch {
+                line.log("CloudKit: a link gives no keys of the zone '\(zone.zoneName)': \(error)")
+            }
+        #endif
     }
 
     /// Does what `meetShare` does for a share of a zone as a whole that has ended.
     func meetEndOfShare(_ recordID: CKRecord.ID) async {
-        if recordID.isZoneWideShare { await meetShare(recordID, []) }
+        if recordID.isZoneWideShare { _ = await meetShare(recordID, nil) }
     }
 
     /// Seals records of a zone anew whose place in shares of records has changed. An error is told in the log:
@@ -77,16 +100,22 @@ extension Conversation {
         #endif
     }
 
-    private func meetShare(_ recordID: CKRecord.ID, _ list: [ShareParticipant]) async {
+    private func meetShare(_ recordID: CKRecord.ID, _ share: ShareDetails?) async -> ShareLinks {
         #if canImport(NacreEncryption)
-            guard scope == .private, !recordID.zoneID.wire.isDefault else { return }
+            guard scope != .public, !recordID.zoneID.wire.isDefault else { return ShareLinks() }
+            let (list, name) = (ShareList(share), recordID.isZoneWideShare ? nil : recordID.recordName)
             do throws(CKError) {
-                guard let (exchange, place) = try await keyExchange(for: recordID.zoneID) else { return }
-                try await exchange.meet(list, at: place, share: recordID.isZoneWideShare ? nil : recordID.recordName)
+                guard let (exchange, place) = try await keyExchange(for: recordID.zoneID) else { return ShareLinks() }
+                if scope == .private { return try await exchange.meet(list, at: place, share: name)?.linkTexts ?? ShareLinks() }
+                guard name == nil, list.open != .none else { return ShareLinks() }
+                return try await exchange.currentScope(of: place)?.keys.linkTexts ?? ShareLinks()
             } catch {
+                // A participant without keys sees the share without the secret of its link.
+                guard scope == .private else { return ShareLinks() }
                 line.log("CloudKit: the keys of the zone '\(recordID.zoneID.zoneName)' do not follow its share yet: \(error)")
             }
         #endif
+        return ShareLinks()
     }
 
     /// Forgets whom this device has invited to zones that were deleted.

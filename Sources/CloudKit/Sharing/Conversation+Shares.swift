@@ -32,11 +32,12 @@ extension Conversation {
     }
 
     /// Returns the metadata of one result, or throws its error.
-    func metadata(_ result: SharesResponse.Result) throws(CKError) -> CKShare.Metadata {
+    /// - Parameter link: the secret of the link in the share's URL.
+    func metadata(_ result: SharesResponse.Result, link: String?) throws(CKError) -> CKShare.Metadata {
         switch result {
         case .failure(_, let error): throw CKError(error)
         case .share(let metadata):
-            return try CKShareMetadata(wire: metadata, isOwner: metadata.participantType == .owner, server: serverURL)
+            return try CKShareMetadata(wire: metadata, isOwner: metadata.participantType == .owner, server: serverURL, link: link)
         }
     }
 }

@@ -11,6 +11,8 @@ struct ShareSheet: Sendable {
     /// The owner and the current user: the objects in `participants`, if they are in it.
     private(set) var owner: CKShareParticipant
     private(set) var currentUserParticipant: CKShareParticipant?
+    /// The secrets of the share's links, as this device has opened them. No archive and no request has them.
+    var links = ShareLinks()
     /// Whether people who are not invited may ask for access.
     var allowsAccessRequests = false
     /// The users who asked for access, and the blocked ones.
@@ -104,7 +106,8 @@ struct ShareSheet: Sendable {
 
     /// Adopts the server's version after a save, and keeps changes that were made since the save was sent.
     mutating func adopt(_ saved: ShareDetails, sent: ShareChange?, server: URL?, policy: SavePolicy = .ifServerRecordUnchanged) {
-        let fresh = ShareSheet(saved, server: server)
+        var fresh = ShareSheet(saved, server: server)
+        fresh.links = links
         let now = change(policy: policy)
         if now == sent || now == nil {
             self = fresh
@@ -116,7 +119,8 @@ struct ShareSheet: Sendable {
 
     func oneTimeURL(for participantID: String) -> URL? {
         guard let url, let secret = participants.first(where: { $0.participantID == participantID })?.oneTimeSecret else { return nil }
-        return url.deletingLastPathComponent().appendingPathComponent(ShareKey(shortGUID: url.lastPathComponent, secret: secret).text)
+        let own = url.deletingLastPathComponent().appendingPathComponent(ShareKey(shortGUID: url.lastPathComponent, secret: secret).text)
+        return ShareURL.titled(own, nil, link: links.texts[participantID])
     }
 
     // MARK: Changes by the app
@@ -172,8 +176,16 @@ struct ShareSheet: Sendable {
     }
 }
 
-/// The form of a share's URL: `{server}/share/{short GUID}#{title}`. In a one-time URL, the text of a `ShareKey`
-/// replaces the short GUID.
+/// The secrets of a share's links by their names, each as 64 hexadecimal digits: the ID of the participant of a
+/// one-time link, and nothing for the share's own. Never printed.
+struct ShareLinks: CustomStringConvertible, CustomReflectable, Sendable {
+    var texts: [String: String] = [:]
+    var description: String { "(secret)" }
+    var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// The form of a share's URL: `{server}/share/{short GUID}#{title}~1{secret of the link}`, each of the last two only if
+/// there is one. In a one-time URL, the text of a `ShareKey` replaces the short GUID.
 enum ShareURL {
     private static let folder = "share"
 
@@ -181,11 +193,25 @@ enum ShareURL {
         server.appendingPathComponent(folder).appendingPathComponent(shortGUID)
     }
 
-    /// Returns the URL with a title as its fragment, which identifies nothing and is sent to no server.
-    static func titled(_ url: URL, _ title: String?) -> URL {
-        guard let title, !title.isEmpty, var parts = URLComponents(url: url, resolvingAgainstBaseURL: false) else { return url }
-        parts.fragment = title
+    /// Stands between title and secret. The digit is the version of this form.
+    private static let linkMark = "~1"
+    private static let linkDigits = 64
+
+    /// Returns the URL with a title and the secret of its link as its fragment, which is sent to no server.
+    static func titled(_ url: URL, _ title: String?, link: String? = nil) -> URL {
+        let fragment = (title ?? "") + (link.map { linkMark + $0 } ?? "")
+        guard !fragment.isEmpty, var parts = URLComponents(url: url, resolvingAgainstBaseURL: false) else { return url }
+        parts.fragment = fragment
         return parts.url ?? url
+    }
+
+    /// Returns the secret of the link in a share's URL, 64 hexadecimal digits; nil: it has none.
+    static func link(in url: URL) -> String? {
+        guard let fragment = URLComponents(url: url, resolvingAgainstBaseURL: false)?.fragment else { return nil }
+        let digits = fragment.suffix(linkDigits)
+        guard digits.utf8.count == linkDigits, digits.allSatisfy({ $0.isASCII && $0.isHexDigit }), fragment.dropLast(linkDigits).hasSuffix(linkMark)
+        else { return nil }
+        return String(digits)
     }
 
     /// Whether a URL is of a share in iCloud, which only Apple's CloudKit opens.
@@ -195,7 +221,7 @@ enum ShareURL {
     }
 
     /// Returns the short GUID in a share's URL; nil for any other URL, also for that of a share in iCloud. The
-    /// fragment, which is the title, is ignored.
+    /// fragment is ignored.
     static func shortGUID(in url: URL) -> String? {
         let parts = url.pathComponents
         guard !isOfICloud(url), parts.count >= 2, parts[parts.count - 2] == folder, let guid = parts.last, Names.isName(guid) else { return nil }
