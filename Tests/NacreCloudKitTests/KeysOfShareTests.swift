@@ -107,9 +107,11 @@ struct KeysOfShareTests {
         let bob = ShareParticipant(
             participantID: "2", identity: ParticipantIdentity(userRecordName: "_bob"), role: .publicUser, permission: .readWrite,
             acceptance: .accepted)
-        try await exchange.meet([], at: place)
+        var list = ShareList(nil)
+        try await exchange.meet(list, at: place)
         #expect(!setting.log.entries.contains { $0.contains("have no keys") })
-        for _ in 0..<2 { try await exchange.meet([bob], at: place) }
+        list.participants = [bob]
+        for _ in 0..<2 { try await exchange.meet(list, at: place) }
         #expect(setting.log.entries.count { $0.contains("have no keys") } == 1)
     }
 }

@@ -95,6 +95,8 @@ extension AuthorisationTable {
             POST …/keys/scopes/modify  private,shared         401  421  421  400  401
             POST …/keys/scopes/list    public                 401  421  421  400  400
             POST …/keys/scopes/list    private,shared         401  421  421  400  401
+            POST …/keys/scopes/join    public                 401  421  421  400  400
+            POST …/keys/scopes/join    private,shared         401  421  421  400  401
             POST …/keys/enrolment/post  public                401  421  421  400  400
             POST …/keys/enrolment/post  private,shared        401  421  421  400  401
             POST …/keys/enrolment/list  public                401  421  421  400  400

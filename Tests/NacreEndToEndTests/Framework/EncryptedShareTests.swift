@@ -11,8 +11,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct EncryptedShareTests {
     static let ben = "ben@example.com"
     static let cleo = "cleo@example.com"
-    private static let one = Device.recordID("one")
-    private static let shareID = CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: Device.zoneID)
+    static let one = Device.recordID("one")
+    static let shareID = CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: Device.zoneID)
 
     struct Scene {
         let cloud: NewCloud
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    private static func note(_ diagnosis: String, over record: CKRecord? = nil) -> CKRecord {
+    static func note(_ diagnosis: String, over record: CKRecord? = nil) -> CKRecord {
         let record = record ?? Device.note("one", "bread")
         record.encryptedValues["diagnosis"] = diagnosis
         return record
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    private func refusal(_ body: () async throws -> Void) async throws -> CKError {
+    func refusal(_ body: () async throws -> Void) async throws -> CKError {
         try #require(await #expect(throws: CKError.self) { try await body() })
     }
 
