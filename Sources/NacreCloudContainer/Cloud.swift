@@ -25,7 +25,7 @@ package final class Cloud: StoreClient {
     private let hints: any Hints
     let wordRoom = WordRoom()
     /// The tasks that commits have left to this process.
-    package let handed = HandedTasks()
+    package let handed: HandedTasks
     /// The rates of notifications to users' devices.
     package let notificationRates = NotificationRates()
     /// Devices that listen to this process, and need no push.
@@ -33,7 +33,7 @@ package final class Cloud: StoreClient {
     package let incomingFiles = IncomingFiles()
     let announcedUploads = AnnouncedUploads()
     /// Private databases whose owners have their user records.
-    let admitted = KeyMemory()
+    let admitted: KeyMemory
     /// The engine's last report on its own structure to a repair, and its time.
     package let soundness = Locked<(at: Timestamp, isSound: Bool)?>(nil)
 
@@ -41,6 +41,8 @@ package final class Cloud: StoreClient {
         store: any Store, tokens: any TokenSealing, process: CloudProcess, assets: (any AssetStorage)? = nil,
         senders: Senders = Senders(), bounds: CloudBounds = CloudBounds(), hints: any Hints = NoHints()
     ) {
+        admitted = KeyMemory(isAlone: store.neighbours == nil)
+        handed = HandedTasks(isAlone: store.neighbours == nil)
         self.store = HintingStore(store: store, hints: hints, handed: handed)
         registry = Registry(store: self.store, clock: process.clock, random: process.random, failed: process.failed)
         schemas = Schemas(registry: registry)
@@ -51,6 +53,7 @@ package final class Cloud: StoreClient {
         self.senders = senders
         self.bounds = bounds
         self.hints = hints
+        store.neighbours?.listen { hints.feedMoved($0) }
     }
 
     package var clock: @Sendable () -> Timestamp { process.clock }
@@ -63,9 +66,10 @@ package final class Cloud: StoreClient {
 
     package var now: Timestamp { clock() }
 
-    /// Signals listeners. Call it after each commit that moved the feed of a database.
+    /// Signals listeners, here and on other servers. Call it after each commit that moved the feed of a database.
     package func committed(_ database: DatabaseID) {
         hints.feedMoved(database)
+        store.neighbours?.tell(database)
     }
 
     /// Returns a version 4 UUID in CloudKit's spelling: upper case.
@@ -147,19 +151,27 @@ package struct CloudBounds: Sendable {
 
 /// Keys that this process has met. Forgetting one only costs a read of the store.
 final class KeyMemory: Sendable {
-    private let keys = Locked<Set<DatabaseKey>>([])
+    private let keys = Locked<[DatabaseKey: Timestamp]>([:])
+    private let isAlone: Bool
 
     /// Keys remembered; when there are more, all are forgotten. On this server.
     private static let remembered = 50_000
+    /// Seconds for which a key of development is remembered beside other servers: one of them may reset the
+    /// environment. Nothing of production is ever reset.
+    static let sharedSeconds: Double = 5
 
-    package func contains(_ key: DatabaseKey) -> Bool {
-        keys.withLock { $0.contains(key) }
+    /// - Parameter isAlone: whether no other process has the store.
+    init(isAlone: Bool) { self.isAlone = isAlone }
+
+    package func contains(_ key: DatabaseKey, at now: Timestamp) -> Bool {
+        guard let met = keys.withLock({ $0[key] }) else { return false }
+        return isAlone || key.environment == .production || abs(now.secondsSince2001 - met.secondsSince2001) < Self.sharedSeconds
     }
 
-    package func insert(_ key: DatabaseKey) {
+    package func insert(_ key: DatabaseKey, at now: Timestamp) {
         keys.withLock { keys in
             if keys.count >= Self.remembered { keys.removeAll() }
-            keys.insert(key)
+            keys[key] = now
         }
     }
 

@@ -235,8 +235,8 @@ package final class Server: Sendable {
         parts.observation.start(cloud, metrics)
     }
 
-    /// Releases the leases of tasks that the previous process held when it died. No other process has the store, so
-    /// they can run at once.
+    /// Releases the leases of tasks that the previous process held when it died. They can run at once where no other
+    /// process has the store.
     private func takeUpTasks(_ cloud: Cloud) async {
         do {
             let count = try await cloud.endLeases()

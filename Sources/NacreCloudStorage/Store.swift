@@ -15,8 +15,9 @@ package import NacreCloudWire
 ///   says which rows it locks.
 /// - A read is one snapshot of each database that it looks at, of all that was committed when it began.
 /// - Change numbers of a zone become visible in their order.
-/// - Each opening of the data is a run, whose number is above all earlier ones (`Run.number`). A number that was taken
-///   is never taken again, not even after an older copy was restored.
+/// - The data are in a run, whose number is above all earlier ones (`Run.number`). All servers that have the store open
+///   are in one run. Another one begins no later than with the first write after something was lost that a client may
+///   have seen. A number that was taken is therefore never taken again, not even after an older copy was restored.
 /// - The body runs synchronously, off the cooperative thread pool, so that it blocks no other task. Only small reads
 ///   that wait for nothing may run on the pool. The body may run more than once: it has no side effects, and reads no
 ///   clock and no randomness.
@@ -29,8 +30,15 @@ package protocol Store: Sendable {
     /// call, or in the middle of the running one.
     func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value
 
+    /// The servers that have the data open beside this one; nil: the engine lets one process at a time open them.
+    var neighbours: (any Neighbours)? { get }
+
     /// Waits for running transactions, then closes. Idempotent; later calls fail with `StoreError.closed`.
     func close() async
+}
+
+extension Store {
+    package var neighbours: (any Neighbours)? { nil }
 }
 
 /// The end of a write, with the value that it returns.

@@ -27,7 +27,7 @@ import Testing
             .zones(ZonesModifyRequest(operations: HistoryWriter.zones.map { ZoneOperation(.create, ZoneID(zoneName: $0)) })), cloud, book, seed)
         // From here on the cloud knows the database's key and the schema, and each request is one transaction.
         #expect(try await cloud.place() == 1)
-        let followers = try await run(cloud, book, seed: seed)
+        let followers = try await run([cloud], book, seed: seed)
         let entries = await book.entries
         try await replay(entries, of: cloud.store, context: "NACRE_SEED=\(seed), \(engine)")
         try await check(followers, cloud, context: "NACRE_SEED=\(seed), \(engine)")
@@ -46,8 +46,19 @@ import Testing
         let book = HistoryBook()
         try await ask(
             .zones(ZonesModifyRequest(operations: HistoryWriter.zones.map { ZoneOperation(.create, ZoneID(zoneName: $0)) })), cloud, book, seed)
-        let followers = try await run(cloud, book, seed: seed)
+        let followers = try await run([cloud], book, seed: seed)
         try await check(followers, cloud, context: "NACRE_SEED=\(seed), side by side, \(failsOneOf.map { "one of \($0) fails" } ?? "none fails")")
+    }
+
+    @Test func `two servers over one store answer so that nobody misses a change`() async throws {
+        let seed = HistorySeed.value
+        let servers = SideBySideStore.servers(2).map { HistoryCloud($0) }
+        try await servers[0].user.define(HistoryWriter.fields)
+        let book = HistoryBook()
+        try await ask(
+            .zones(ZonesModifyRequest(operations: HistoryWriter.zones.map { ZoneOperation(.create, ZoneID(zoneName: $0)) })), servers[1], book, seed)
+        let followers = try await run(servers, book, seed: seed)
+        for server in servers { try await check(followers, server, context: "NACRE_SEED=\(seed), two servers") }
     }
 
     private func ask(_ request: HistoryRequest, _ cloud: HistoryCloud, _ book: HistoryBook, _ seed: UInt64) async throws {
@@ -55,19 +66,20 @@ import Testing
         try await writer.ask(request)
     }
 
-    /// Runs writers and followers, all at once.
-    private func run(_ cloud: HistoryCloud, _ book: HistoryBook, seed: UInt64) async throws -> [HistoryFollower] {
+    /// Runs writers and followers, all at once, each at one of the servers.
+    private func run(_ servers: [HistoryCloud], _ book: HistoryBook, seed: UInt64) async throws -> [HistoryFollower] {
         try await withThrowingTaskGroup(of: HistoryFollower?.self) { group in
             for index in 0..<Self.writers {
                 var writer = HistoryWriter(
-                    cloud: cloud, book: book, random: SeededRandom(seed: seed &+ UInt64(index)), operations: Self.operations / Self.writers)
+                    cloud: servers[index % servers.count], book: book, random: SeededRandom(seed: seed &+ UInt64(index)), operations: Self.operations / Self.writers)
                 group.addTask {
                     try await writer.run()
                     return nil
                 }
             }
             for index in 0..<Self.followers {
-                let reader = HistoryWriter(cloud: cloud, book: book, random: SeededRandom(seed: seed &- UInt64(index)), operations: 0)
+                let reader = HistoryWriter(
+                    cloud: servers[index % servers.count], book: book, random: SeededRandom(seed: seed &- UInt64(index)), operations: 0)
                 var follower = HistoryFollower(reader, limit: [3, 10, 200][index % 3])
                 group.addTask {
                     for _ in 0..<100 { try await follower.catchUp() }

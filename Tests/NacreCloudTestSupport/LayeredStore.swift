@@ -17,6 +17,8 @@ extension LayeredStore {
         try await below.read(body)
     }
 
+    package var neighbours: (any Neighbours)? { below.neighbours }
+
     package func close() async {
         await below.close()
     }

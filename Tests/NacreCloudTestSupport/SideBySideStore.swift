@@ -12,8 +12,11 @@ import NacreLocks
 /// also run twice at random.
 package final class SideBySideStore: Store {
     private let base: MemoryStore
-    /// holders[row]: how many commits locked it.
-    private let holders = Locked<[RowLock: Int]>([:])
+    /// holders[row]: how many commits locked it. All openings of the data share it.
+    private let holders: Locked<[RowLock: Int]>
+    package let neighbours: (any Neighbours)?
+    /// The run of this opening, if each has one of its own.
+    private let ownRun: Int64?
     private let random: Locked<SeededRandom>
     private let failsOneOf = Locked<UInt64?>(nil)
     private let fault: PlantedFault?
@@ -25,18 +28,48 @@ package final class SideBySideStore: Store {
         case noLocks
         /// Zones never learn which indexes they have.
         case noIndexNumbers
+        /// Each opening writes in a run of its own.
+        case runOfEachOpening
+        /// Hints to other openings are lost.
+        case noHints
     }
 
     /// Makes the engine.
     /// - Parameter beforeCommit: Awaited between a body and its commit.
-    package init(
+    package convenience init(
         _ base: MemoryStore = MemoryStore(), seed: UInt64 = 1, fault: PlantedFault? = nil,
         beforeCommit: @escaping @Sendable () async -> Void = {}
     ) {
-        self.fault = fault
+        self.init(base, Locked([:]), neighbours: nil, ownRun: nil, seed: seed, fault, beforeCommit)
+    }
+
+    private init(
+        _ base: MemoryStore, _ holders: Locked<[RowLock: Int]>, neighbours: (any Neighbours)?, ownRun: Int64?, seed: UInt64, _ fault: PlantedFault?,
+        _ beforeCommit: @escaping @Sendable () async -> Void
+    ) {
         self.base = base
+        self.holders = holders
+        self.neighbours = neighbours
+        self.ownRun = ownRun
+        self.fault = fault
         self.beforeCommit = beforeCommit
         random = Locked(SeededRandom(seed: seed))
+    }
+
+    /// Opens new data several times, as servers do that share a store. The first opening comes first.
+    package static func servers(
+        _ count: Int, fault: PlantedFault? = nil, beforeCommit: @escaping @Sendable () async -> Void = {}
+    ) -> [SideBySideStore] {
+        let (street, holders, history) = (Street(isSilent: fault == .noHints), Locked<[RowLock: Int]>([:]), "the only one")
+        var kept = KeptRun.current(nil, in: history, random: 0)
+        let base = MemoryStore(run: kept.number)
+        return (0..<count).map { place in
+            kept = KeptRun.current(kept, in: fault == .runOfEachOpening ? "\(place)" : history, random: UInt64(place))
+            base.beginRun(kept.number)
+            return SideBySideStore(
+                base, holders, neighbours: Street.House(street: street, place: place), ownRun: fault == .runOfEachOpening ? kept.number : nil,
+                seed: UInt64(place + 1), fault, beforeCommit)
+        }
     }
 
     /// One in so many bodies runs twice.
@@ -47,6 +80,7 @@ package final class SideBySideStore: Store {
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
     ) async throws -> Value {
+        if let ownRun { base.beginRun(ownRun) }
         // Before the copy: a commit in between then counts as a later one.
         var seen = holders.withLock { $0 }
         guard let began = base.copy else { throw StoreError.closed }
@@ -104,6 +138,26 @@ package final class SideBySideStore: Store {
         guard let count = failsOneOf.withLock({ $0 }), oneOf(count) else { return }
         let codes: [StoreError.Code] = [.full, .readOnly, .unavailable]
         throw StoreError(codes[random.withLock { Int($0.next() % UInt64(codes.count)) }], "A planted failure")
+    }
+}
+
+/// The openings of one store, which pass hints to each other.
+private final class Street: Sendable {
+    private let ears = Locked<[Int: @Sendable (DatabaseID) -> Void]>([:])
+    private let isSilent: Bool
+
+    init(isSilent: Bool) { self.isSilent = isSilent }
+
+    struct House: Neighbours {
+        let street: Street
+        let place: Int
+
+        func tell(_ database: DatabaseID) {
+            if street.isSilent { return }
+            for (place, ear) in street.ears.withLock({ $0 }) where place != self.place { ear(database) }
+        }
+
+        func listen(_ ear: @escaping @Sendable (DatabaseID) -> Void) { street.ears.withLock { $0[place] = ear } }
     }
 }
 

@@ -22,15 +22,16 @@ extension Cloud {
     /// Makes the records of a user who has none yet. Called for every user who sends a request, before the request is
     /// executed.
     ///
-    /// Reads twice for a user that this process has not seen, and then no more. Writes once for each record in the
-    /// user's life.
+    /// Reads twice for a user that this process has not seen, and then no more; in development beside other servers,
+    /// again after some seconds. Writes once for each record in the user's life.
     package func admit(_ user: String, to container: String, _ environment: DatabaseKey.Environment) async throws {
         let key = DatabaseKey(container: container, environment: environment, scope: .private, owner: user)
-        if admitted.contains(key) { return }
+        let now = now
+        if admitted.contains(key, at: now) { return }
         for scope in [DatabaseKey.Scope.public, .private] {
             try await makeUserRecord(user, in: DatabaseTarget(container: container, environment: environment, scope: scope))
         }
-        admitted.insert(key)
+        admitted.insert(key, at: now)
     }
 
     /// Admits an account to a container: gives it a user record name there, and makes the user's records.

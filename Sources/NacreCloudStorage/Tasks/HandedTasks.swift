@@ -6,8 +6,8 @@ import NacreLocks
 ///
 /// Each task is written as if its process held it already (`TaskRow.init(handingOver:payload:at:)`). No worker looks
 /// for it, leases it or reads it back. Its row is there for the process after this one. The next server takes it up
-/// when it starts (`Cloud.endLeases`), before what commits leave to it. See
-/// `docs/decisions/notifications-handed-tasks.md`.
+/// when it starts (`Cloud.endLeases`), before what commits leave to it. Where several servers have the store, a
+/// neighbour does it when its lease ends. See `docs/decisions/notifications-handed-tasks.md`.
 ///
 /// Memory for tasks is bounded. Beyond the bound, the database that has most gives way. None of its further tasks is
 /// remembered until those in the store are found, so that they keep their order.
@@ -78,6 +78,9 @@ package final class HandedTasks: Sendable {
         var level: [TaskLane: Int] = [:]
         var passed: [LineKey: Passed.Tasks] = [:]
         var passedEver = 0
+        /// The names of passed tasks, where other processes have tasks in the same lines.
+        var names: [LineKey: Set<String>] = [:]
+        var namesCount = 0
         var count = 0
         var bytes = 0
 
@@ -132,18 +135,32 @@ package final class HandedTasks: Sendable {
             passedEver += 1
             passed[place] = Passed.Tasks(last: passedEver, areLeft: areLeft || passed[place]?.areLeft ?? false)
         }
+
+        mutating func remember(_ name: String, in place: LineKey) {
+            guard namesCount < HandedTasks.namesRemembered else { return }
+            if names[place, default: []].insert(name).inserted { namesCount += 1 }
+        }
+
+        mutating func end(_ place: LineKey) {
+            passed[place] = nil
+            namesCount -= names.removeValue(forKey: place)?.count ?? 0
+        }
     }
 
     /// On this server: lines without tasks whose work is remembered.
     private static let placesRemembered = 5_000
+    /// On this server: names of passed tasks that are remembered. Further ones are done when their leases end.
+    private static let namesRemembered = 50_000
 
     private let state = Locked(State())
+    private let isAlone: Bool
     private let mostTasks: Int
     private let mostBytes: Int
 
     /// Sets the bounds. The defaults are, on this server, what a worker does in a few seconds.
-    package init(mostTasks: Int = 5_000, mostBytes: Int = 16_000_000) {
-        (self.mostTasks, self.mostBytes) = (mostTasks, mostBytes)
+    /// - Parameter isAlone: whether no other process has the store.
+    package init(isAlone: Bool = true, mostTasks: Int = 5_000, mostBytes: Int = 16_000_000) {
+        (self.isAlone, self.mostTasks, self.mostBytes) = (isAlone, mostTasks, mostBytes)
     }
 
     /// Takes over the tasks that a commit has left to this process.
@@ -168,11 +185,19 @@ package final class HandedTasks: Sendable {
                 let own = size(state.lines[place]) + (isLong ? 1 : task.payload.count)
                 let most = state.lines.filter(\.value.canGiveWay).max { size($0.value) < size($1.value) }
                 guard let most, size(most.value) > own else { break }
-                _ = state.remove(from: most.key)
+                let last = state.remove(from: most.key)
                 state.pass(most.key)
+                if !isAlone, let last { state.remember(last.key.name, in: most.key) }
             }
             state.pass(place)
+            if !isAlone { state.remember(task.key.name, in: place) }
         }
+    }
+
+    /// Whether a task that was leased for the first time, of a line with tasks that were not remembered, was handed to
+    /// this process. A living neighbour has the others.
+    package func isOwn(_ task: TaskKey) -> Bool {
+        isAlone || state.withLock { $0.names[LineKey(of: task)]?.contains(task.name) ?? false }
     }
 
     /// Remembers where an earlier process left tasks: they are found in the store, before what comes there from now on.
@@ -241,7 +266,7 @@ package final class HandedTasks: Sendable {
     package func found(_ passed: Passed, but left: Set<LineKey> = []) {
         state.withLock { state in
             // If the number is another by now, more tasks have come.
-            for (place, tasks) in passed.tasks where !left.contains(place) && state.passed[place] == tasks { state.passed[place] = nil }
+            for (place, tasks) in passed.tasks where !left.contains(place) && state.passed[place] == tasks { state.end(place) }
         }
     }
 

@@ -19,6 +19,19 @@ package struct NoHints: Hints {
     package func tasksLeft(due: [TaskKind: Timestamp]) {}
 }
 
+/// The other servers over a store: an engine that several processes have open passes hints between them.
+///
+/// Hints are of use alone: an engine may merge, delay and lose them, and sends them outside of transactions. They name
+/// databases, and nothing that is in these.
+package protocol Neighbours: Sendable {
+    /// Tells the other servers, after a commit, that the feed of a database has moved. Must return at once.
+    func tell(_ database: DatabaseID)
+
+    /// Calls `ear` from now on with each database of which another server tells, on any thread. `ear` must return at
+    /// once. One ear at a time: a later call takes the place of an earlier one.
+    func listen(_ ear: @escaping @Sendable (DatabaseID) -> Void)
+}
+
 /// A store that, after each commit, hands its tasks to this process and sends hints about them.
 package struct HintingStore: Store {
     package let store: any Store
@@ -47,6 +60,8 @@ package struct HintingStore: Store {
     package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
         try await store.read(body)
     }
+
+    package var neighbours: (any Neighbours)? { store.neighbours }
 
     package func close() async {
         await store.close()

@@ -123,18 +123,20 @@ extension Cloud {
     private static let (takenUpTogether, bytesTakenUpTogether) = (100, 4_000_000)
 
     /// Takes tasks into memory that found no room there, or that an earlier process left: some of each database, in its
-    /// order. A task that failed, or at which processes died, is left until it is due.
+    /// order. A task that failed, at which processes died, or that a neighbour has, is left until it is due.
     private func takeUp(_ passed: HandedTasks.Passed, of kinds: Set<TaskKind>) async throws {
-        let lease = clock() + Limits.taskLeaseSeconds
+        let now = clock()
+        let lease = now + Limits.taskLeaseSeconds
         let places = passed.lineKeys
         let share = max(1, Self.takenUpTogether / places.count)
         var limit = Self.takenUpTogether
         while true {
             let most = limit
-            let found = try await store.read { try $0.tasks(of: kinds, dueThrough: lease, limit: most).map(\.key) }
+            let found = try await store.read { try $0.tasks(of: kinds, dueThrough: lease, limit: most) }
             var left = found.count < most ? [] : places
             var bytes = 0
-            for (place, keys) in Dictionary(grouping: found, by: HandedTasks.LineKey.init) where places.contains(place) {
+            let own = found.filter { $0.due <= now || handed.isOwn($0.key) }.map(\.key)
+            for (place, keys) in Dictionary(grouping: own, by: HandedTasks.LineKey.init) where places.contains(place) {
                 guard bytes < Self.bytesTakenUpTogether else {
                     left.insert(place)
                     continue
@@ -230,8 +232,8 @@ extension Cloud {
     private static let leftLookedAt = 100_000
 
     /// Takes up the tasks that another process was doing when it died, without waiting until their leases end. Call it
-    /// before any task is done, and only with the store alone, as at a server's start: one process at a time opens an
-    /// engine.
+    /// before any task is done, as at a server's start. Where several servers have the store open, it does nothing: a
+    /// lease may be a living neighbour's, and one of a dead server ends by itself.
     ///
     /// Tasks that commits had handed over to that process come in their order, before what commits hand over from now
     /// on. This includes tasks that it had taken up from an earlier process. Another task that was taken for the first
@@ -239,6 +241,7 @@ extension Cloud {
     /// often. A task at which processes die therefore does not have one die after the other.
     /// - Returns: how many tasks come earlier.
     package func endLeases() async throws -> Int {
+        if store.neighbours != nil { return 0 }
         handed.removeAll()
         let now = clock()
         let lease = now + Limits.taskLeaseSeconds
