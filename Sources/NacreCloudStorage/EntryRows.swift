@@ -46,6 +46,8 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case chunkUse = 32
     /// The key of the server with which chunks are named.
     case chunkKey = 33
+    /// A chunk that a server of several removes, or has removed.
+    case leavingChunk = 34
     /// A file that was announced to a database and is on its way.
     case announcedUpload = 56
     /// The bytes that a user has sent into a database and that no record has yet.

@@ -192,6 +192,11 @@ extension Cloud {
             return .whole(AssetUploadResponse(singleFile: try sent(asset, in: database)))
         } catch {
             upload.end(with: upload.kept)
+            if error as? ServerError == .chunkRemoved {
+                // The file has to be announced anew: this upload takes its chunks for kept.
+                announcedUploads.remove(upload)
+                await letGo(of: upload.receiver, in: database.id)
+            }
             throw error
         }
     }

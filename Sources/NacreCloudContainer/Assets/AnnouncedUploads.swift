@@ -148,6 +148,13 @@ final class AnnouncedUploads: Sendable {
         var uploads: [AnnouncedUploadID: AnnouncedUpload] = [:]
         var chunks = 0
         var chunksOf: [IncomingFiles.Sender: Int] = [:]
+
+        mutating func remove(_ upload: AnnouncedUpload) {
+            uploads[upload.id] = nil
+            chunks -= upload.purpose.chunks.count
+            let left = (chunksOf[upload.sender] ?? 0) - upload.purpose.chunks.count
+            chunksOf[upload.sender] = left > 0 ? left : nil
+        }
     }
 
     private let state = Locked(State())
@@ -176,13 +183,13 @@ final class AnnouncedUploads: Sendable {
     func takeOld(at now: Timestamp) -> [AnnouncedUpload] {
         state.withLock { state in
             let old = state.uploads.values.filter { $0.touched + Limits.announcedSeconds <= now }
-            for upload in old {
-                state.uploads[upload.id] = nil
-                state.chunks -= upload.purpose.chunks.count
-                let left = (state.chunksOf[upload.sender] ?? 0) - upload.purpose.chunks.count
-                state.chunksOf[upload.sender] = left > 0 ? left : nil
-            }
+            for upload in old { state.remove(upload) }
             return old
         }
+    }
+
+    /// Forgets an upload that cannot go on.
+    func remove(_ upload: AnnouncedUpload) {
+        state.withLock { if $0.uploads[upload.id] === upload { $0.remove(upload) } }
     }
 }

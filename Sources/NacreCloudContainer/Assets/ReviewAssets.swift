@@ -164,6 +164,9 @@ extension Cloud {
     /// A chunk that no row of uses names is sought in all assets before it counts as an orphan: a lost row costs no
     /// file. The row is written anew then, and the log is told.
     ///
+    /// Where several servers have the same chunks, one of them may be taking an orphan in: it is removed by a look that
+    /// comes an hour after another one found it, or later.
+    ///
     /// Costs a look into the folder, and where it has chunks a call of the store for some hundred databases. Where no
     /// row names a chunk, it costs a look at all assets.
     /// - Parameter removes: whether they are removed.
@@ -171,8 +174,8 @@ extension Cloud {
         let there = try await stored { try await self.assetStorage().chunks(in: part) }
         guard !there.isEmpty else { return [] }
         let orphans = Locked<Set<ChunkName>>([])
-        try await stored {
-            try await self.assetStorage().remove(there.map(\.name)) { names in
+        let removed = try await stored {
+            try await self.removeChunks(there.map(\.name), after: LeavingChunk.patienceSeconds) { names in
                 var used = try await self.usedChunks(in: part)
                 let unnamed = Set(names).subtracting(used)
                 if !unnamed.isEmpty { used.formUnion(try await self.usedByAssets(of: unnamed)) }
@@ -181,7 +184,8 @@ extension Cloud {
                 return removes ? used : Set(names)
             }
         }
-        return orphans.withLock { orphans in there.filter { orphans.contains($0.name) } }
+        let found = removes ? removed : orphans.withLock { $0 }
+        return there.filter { found.contains($0.name) }
     }
 
     /// Returns the chunks among these that assets have although no row of uses names them. Writes these rows anew.

@@ -146,8 +146,9 @@ extension Cloud {
 
     /// Removes the chunks that no asset has and no announced file waits for.
     package func remove(_ names: [ChunkName], from database: DatabaseID) async throws {
+        if assets == nil { return }
         let meter = WorkMeter.current
-        try await assets?.remove(names) { names in
+        try await removeChunks(names) { names in
             try await self.store.read { transaction in
                 meter?.add(rows: names.count)
                 return Set(try names.filter { try transaction.isUsed($0, in: database) })
@@ -158,6 +159,7 @@ extension Cloud {
 
     /// Writes the rows of a new asset, which counts among its sender's unsaved files from then on.
     /// - Parameter announced: the announced file that it was; nil: it was not announced.
+    /// - Throws: `ServerError.chunkRemoved` where another server has removed a chunk since it came. No row stays then.
     package func keep(
         _ received: ReceivedAsset, at place: UploadPlace, insteadOf announced: AnnouncedUploadID? = nil, in database: CallerDatabase
     ) async throws -> StoredAsset {
@@ -181,7 +183,29 @@ extension Cloud {
                 }
             }
         }
+        do {
+            guard try await stored(of: database.key, zone: zoneID, { try await self.isWhole(asset, in: database.id) }) else {
+                throw ServerError.chunkRemoved
+            }
+        } catch {
+            // If this fails too, the asset is collected: its sender has no receipt for it.
+            try? await takeBack(asset, from: database.id)
+            throw error
+        }
         return asset
+    }
+
+    /// Removes the rows of an asset whose sender has not heard of it.
+    private func takeBack(_ asset: StoredAsset, from database: DatabaseID) async throws {
+        try await store.write { transaction in
+            _ = try transaction.lock(zoneNamed: asset.destination.zoneName, in: database)
+            guard try !transaction.entries(in: database, .asset, keys: [asset.id.key]).isEmpty else { return .rollback(()) }
+            var plan = WritePlan()
+            plan.remove(asset, in: database)
+            try plan.removeUnsaved([(asset.size, asset.created)], of: asset.destination.sender, in: database, transaction)
+            try transaction.apply(plan)
+            return .commit(())
+        }
     }
 
     /// Returns an asset as its sender gets it, to save it. CloudKit: in a private database it has a key and a second

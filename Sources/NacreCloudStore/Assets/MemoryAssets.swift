@@ -4,60 +4,61 @@ import NacreLocks
 
 /// Keeps the bytes of assets in memory, and forgets them with the process.
 package final class MemoryAssets: AssetStorage {
-    private struct State {
-        var chunks: [ChunkName: [UInt8]] = [:]
-        var pins = ChunkPins()
-    }
+    /// The bytes, which several storages may share.
+    private let chunks: Locked<[ChunkName: [UInt8]]>
+    /// Its lock is taken before that of `chunks`.
+    private let pins = Locked(ChunkPins())
 
-    private let state = Locked(State())
+    package init() { chunks = Locked([:]) }
 
-    package init() {}
+    /// Makes another storage of the same bytes, as a second server has it: for tests.
+    package init(beside other: MemoryAssets) { chunks = other.chunks }
 
     package func receiver(under key: [UInt8]) -> any AssetReceiver { Receiver(storage: self, key: key) }
 
     package func name(ofDigest digest: [UInt8], under key: [UInt8]) -> ChunkName { ChunkNaming.name(ofDigest: digest, under: key) }
 
     package func chunk(_ chunk: AssetChunk, under key: [UInt8]) async throws -> [UInt8] {
-        let bytes = state.withLock { $0.chunks[chunk.name] }
+        let bytes = chunks.withLock { $0[chunk.name] }
         guard let bytes else { throw StoreError.missing(chunk.name) }
         try ChunkNaming.verify(bytes, are: chunk, under: key)
         return bytes
     }
 
     package func remove(_ names: [ChunkName], unless needed: @Sendable ([ChunkName]) async throws -> Set<ChunkName>) async throws {
-        let leaving = state.withLock { $0.pins.beginRemoving(names) }
+        let leaving = pins.withLock { $0.beginRemoving(names) }
         let kept = try await needed(leaving)
-        state.withLock { state in
-            for name in leaving where state.pins.endRemoving(name) && !kept.contains(name) { state.chunks[name] = nil }
+        pins.withLock { pins in
+            for name in leaving where pins.endRemoving(name) && !kept.contains(name) { chunks.withLock { $0[name] = nil } }
         }
     }
 
     package func chunks(in part: UInt8) async throws -> [AssetChunk] {
-        state.withLock { state in
-            state.chunks.filter { $0.key.bytes.first == part }.map { AssetChunk(name: $0.key, size: $0.value.count) }
+        chunks.withLock { chunks in
+            chunks.filter { $0.key.bytes.first == part }.map { AssetChunk(name: $0.key, size: $0.value.count) }
         }
     }
 
     package var usage: AssetUsage? {
-        state.withLock { state in state.chunks.values.reduce(into: AssetUsage()) { $0.add($1.count) } }
+        chunks.withLock { chunks in chunks.values.reduce(into: AssetUsage()) { $0.add($1.count) } }
     }
 
     package func close() async {}
 
     /// Forgets all pins, as the end of a process does: for tests.
-    package func end() { state.withLock { $0.pins = ChunkPins() } }
+    package func end() { pins.withLock { $0 = ChunkPins() } }
 
-    package var chunkNames: Set<ChunkName> { state.withLock { Set($0.chunks.keys) } }
+    package var chunkNames: Set<ChunkName> { chunks.withLock { Set($0.keys) } }
 
     /// Keeps bytes that no row refers to, as a process leaves them that ends before its commit: for tests.
-    package func leave(_ bytes: [UInt8], as name: ChunkName) { state.withLock { $0.chunks[name] = bytes } }
+    package func leave(_ bytes: [UInt8], as name: ChunkName) { chunks.withLock { $0[name] = bytes } }
 
     /// Replaces the bytes of a chunk, for tests of damage.
     package func damage(_ name: ChunkName, _ change: (inout [UInt8]) -> Void) {
-        state.withLock { state in
-            if var bytes = state.chunks[name] {
+        chunks.withLock { chunks in
+            if var bytes = chunks[name] {
                 change(&bytes)
-                state.chunks[name] = bytes
+                chunks[name] = bytes
             }
         }
     }
@@ -98,10 +99,10 @@ package final class MemoryAssets: AssetStorage {
                     let inline = received.chunks.flatMap { received.bytes[$0.name] ?? [] }
                     return ReceivedAsset(size: received.size, checksum: checksum, chunks: [], inline: inline)
                 }
-                storage.state.withLock { state in
+                storage.pins.withLock { pins in
                     for (name, bytes) in received.bytes {
-                        state.pins.pin(name)
-                        state.chunks[name] = bytes
+                        pins.pin(name)
+                        storage.chunks.withLock { $0[name] = bytes }
                     }
                 }
                 return ReceivedAsset(size: received.size, checksum: checksum, chunks: received.chunks, inline: nil)
@@ -110,9 +111,10 @@ package final class MemoryAssets: AssetStorage {
 
         func takeUp(_ chunk: AssetChunk, isNamed: Bool) async throws -> Bool {
             if received.withLock({ $0.pinned.contains(chunk) }) { return true }
-            let isThere = storage.state.withLock { state in
-                guard let bytes = state.chunks[chunk.name], (try? ChunkNaming.verify(bytes, are: chunk, under: key)) != nil else { return false }
-                state.pins.pin(chunk.name)
+            let isThere = storage.pins.withLock { pins in
+                guard let bytes = storage.chunks.withLock({ $0[chunk.name] }), (try? ChunkNaming.verify(bytes, are: chunk, under: key)) != nil
+                else { return false }
+                pins.pin(chunk.name)
                 return true
             }
             if isThere { received.withLock { _ = $0.pinned.insert(chunk) } }
@@ -122,9 +124,9 @@ package final class MemoryAssets: AssetStorage {
         func add(_ bytes: [UInt8], as chunk: AssetChunk) async throws -> Bool {
             guard (try? ChunkNaming.verify(bytes, are: chunk, under: key)) != nil else { return false }
             let isNew = received.withLock { $0.pinned.insert(chunk).inserted }
-            storage.state.withLock { state in
-                if isNew { state.pins.pin(chunk.name) }
-                state.chunks[chunk.name] = bytes
+            storage.pins.withLock { pins in
+                if isNew { pins.pin(chunk.name) }
+                storage.chunks.withLock { $0[chunk.name] = bytes }
             }
             return true
         }
@@ -142,8 +144,8 @@ package final class MemoryAssets: AssetStorage {
                 defer { (received.bytes, received.pinned) = ([:], []) }
                 return received.pinned.map(\.name) + (received.size <= inlineAssetBytesMax ? [] : Array(received.bytes.keys))
             }
-            storage.state.withLock { state in
-                for name in names { state.pins.unpin(name) }
+            storage.pins.withLock { pins in
+                for name in names { pins.unpin(name) }
             }
             return names
         }
