@@ -54,7 +54,8 @@ struct DeliverNotifications: TaskHandler {
         }
         var delivery = Delivery(registered: device.addressSince, refusals: refusals)
         for next in try await cloud.notifications(for: address, after: 0, limit: Self.notificationsAtATime) where delivery.goesOn {
-            if let seconds = Delivery.grace(queued: next.queued, isListening: cloud.listening.contains(address), at: cloud.clock()) {
+            let grace = Delivery.graceSeconds(isListening: cloud.listening.contains(address), isAlone: cloud.store.neighbours == nil)
+            if let seconds = Delivery.rest(of: grace, queued: next.queued, at: cloud.clock()) {
                 delivery.putOff(seconds)
                 continue
             }
@@ -121,12 +122,22 @@ struct Delivery: Sendable {
         }
     }
 
-    /// Returns seconds before a notification is pushed; nil: at once. A device that listens has
-    /// `Limits.pushGraceSeconds` to acknowledge it. After that time it may be deaf.
-    static func grace(queued: Timestamp, isListening: Bool, at now: Timestamp) -> Double? {
-        let left = queued.secondsSince2001 + Limits.pushGraceSeconds - now.secondsSince2001
+    /// Seconds that a device has to acknowledge a notification before a push, if it may listen to another server. On
+    /// this server: many times what the hint to the other server and the answer take.
+    static let neighbourGraceSeconds: Double = 2
+
+    /// Returns the seconds that a device has to acknowledge a notification before it is pushed. A device that listens
+    /// has `Limits.pushGraceSeconds`. After that time it may be deaf.
+    /// - Parameter isAlone: whether no other server has the store.
+    static func graceSeconds(isListening: Bool, isAlone: Bool) -> Double {
+        isListening ? Limits.pushGraceSeconds : isAlone ? 0 : neighbourGraceSeconds
+    }
+
+    /// Returns the seconds that are left of a grace; nil: none.
+    static func rest(of grace: Double, queued: Timestamp, at now: Timestamp) -> Double? {
+        let left = queued.secondsSince2001 + grace - now.secondsSince2001
         // The bound holds after a clock that was set back, too.
-        return isListening && left > 0 ? min(left, Limits.pushGraceSeconds) : nil
+        return grace > 0 && left > 0 ? min(left, grace) : nil
     }
 
     /// Puts the rest off. The device may have acknowledged it by then.

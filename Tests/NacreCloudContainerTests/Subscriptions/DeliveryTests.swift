@@ -304,7 +304,21 @@ private final class PushRecorder: PushDelivering {
         ] as [(Bool, Double, Double?)])
     func `who listens has thirty seconds from when a notification was queued, and never more`(_ isListening: Bool, _ age: Double, _ left: Double?) {
         let queued = Timestamp(secondsSince2001: 1000)
-        #expect(Delivery.grace(queued: queued, isListening: isListening, at: queued + age) == left)
+        let grace = Delivery.graceSeconds(isListening: isListening, isAlone: true)
+        #expect(Delivery.rest(of: grace, queued: queued, at: queued + age) == left)
+    }
+
+    @Test(arguments: [false, true])
+    func `a device that may listen to a neighbour has two seconds to acknowledge before it is pushed to`(_ isAcknowledged: Bool) async throws {
+        let scene = try await Scene(SideBySideStore.servers(2)[0])
+        try await scene.save("a")
+        #expect(try await scene.sent().isEmpty)
+        if isAcknowledged {
+            try await scene.scene.cloud.takeNote(
+                DeviceNoteRequest(heard: 1), in: SubscriptionScene.container, SubscriptionScene.environment, by: scene.device.caller)
+        }
+        scene.scene.test.clock.move(bySeconds: Delivery.neighbourGraceSeconds)
+        #expect(try await scene.sent() == (isAcknowledged ? [] : ["a"]))
     }
 
     @Test(arguments: Engine.ofRules) func `what a stream has not acknowledged is pushed, and the rest is not`(_ engine: Engine) async throws {
