@@ -56,12 +56,13 @@ package final class SideBySideStore: Store {
         random = Locked(SeededRandom(seed: seed))
     }
 
-    /// Opens new data several times, as servers do that share a store. The first opening comes first.
+    /// Opens new data several times, as servers do that share a store. The first opening comes first. The data are in
+    /// the run of a `MemoryStore`.
     package static func servers(
         _ count: Int, fault: PlantedFault? = nil, beforeCommit: @escaping @Sendable () async -> Void = {}
     ) -> [SideBySideStore] {
         let (street, holders, history) = (Street(isSilent: fault == .noHints), Locked<[RowLock: Int]>([:]), "the only one")
-        var kept = KeptRun.current(nil, in: history, random: 0)
+        var kept = KeptRun(number: Run.first, history: history)
         let base = MemoryStore(run: kept.number)
         return (0..<count).map { place in
             kept = KeptRun.current(kept, in: fault == .runOfEachOpening ? "\(place)" : history, random: UInt64(place))
