@@ -55,8 +55,8 @@ import Testing
         let servers = SideBySideStore.servers(2).map { HistoryCloud($0) }
         try await servers[0].user.define(HistoryWriter.fields)
         let book = HistoryBook()
-        try await ask(
-            .zones(ZonesModifyRequest(operations: HistoryWriter.zones.map { ZoneOperation(.create, ZoneID(zoneName: $0)) })), servers[1], book, seed)
+        let creations = HistoryWriter.zones.map { ZoneOperation(.create, ZoneID(zoneName: $0)) }
+        try await ask(.zones(ZonesModifyRequest(operations: creations)), servers[1], book, seed)
         let followers = try await run(servers, book, seed: seed)
         for server in servers { try await check(followers, server, context: "NACRE_SEED=\(seed), two servers") }
     }

@@ -6,8 +6,8 @@ import Testing
 @testable import NacreCloudStorage
 @testable import NacreCloudTasks
 
-/// Tests of tasks where two servers share a store: a lease survives a dead server, and is never a living one's alone
-/// until it ends.
+/// Tests of tasks where two servers share a store: no server takes a task that its living neighbour has, and the tasks
+/// of a dead one are done once.
 @Suite struct SharedLeaseTests {
     /// Ada's device is told of what she saves on another one, through either server.
     private struct Scene {
@@ -33,7 +33,7 @@ import Testing
             try await user.modify([.create(name)])
         }
 
-        /// What waits for the device, in its order.
+        /// Returns the notifications that wait for the device, in their order.
         func told() async throws -> [String] {
             guard let address = device.address else { return [] }
             return try await scene.cloud.notifications(for: address, after: 0, limit: .max).map { Told($0).summary }
@@ -49,7 +49,7 @@ import Testing
         #expect(try await scene.told() == ["q a 1"])
     }
 
-    @Test func `what a server was handed that died is done by its neighbour once the lease has ended`() async throws {
+    @Test func `a neighbour does the task that a dead server was handed, once the lease has ended`() async throws {
         let scene = try await Scene()
         try await scene.save("a", at: scene.first)
         scene.second.clock.move(bySeconds: Limits.taskLeaseSeconds - 1)
