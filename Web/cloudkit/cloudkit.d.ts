@@ -135,6 +135,8 @@ export interface Asset {
     fileChecksum: string; size: number; receipt?: string; wrappingKey?: string; referenceChecksum?: string;
     /** Any file name may stand for `${f}`. */
     downloadURL?: string;
+    /** Of an encrypted file, whose bytes `fetchFile` opens: what they are checked with. A plain file has none. */
+    encryptionRoot?: string;
 }
 
 /** A value of a request. A date is sent in milliseconds, bytes in base64; a file is sent first. */
@@ -346,6 +348,8 @@ export class Database {
     saveRecords<R extends RecordReceived = RecordReceived>(records: OneOrMany<RecordToSave>, options?: Saving): Promise<RecordsResponse<R>>;
     fetchRecords<R extends RecordReceived = RecordReceived>(records: OneOrMany<RecordOrName>, options?: Reading): Promise<RecordsResponse<R>>;
     deleteRecords(records: OneOrMany<RecordOrName>, options?: Saving): Promise<RecordsResponse>;
+    /** The bytes of a file of a record, opened and checked if it is encrypted. Then `zoneID` is that of the record. */
+    fetchFile(asset: Asset, options?: Cancelling & { zoneID?: ZoneID | string }): Promise<Blob>;
     newRecordsBatch(options?: Saving): RecordsBatchBuilder;
     performQuery<R extends RecordReceived = RecordReceived>(query: Query | QueryResponse<R>, options?: Querying): Promise<QueryResponse<R>>;
     queryPages<R extends RecordReceived = RecordReceived>(query: Query, options?: Querying): AsyncGenerator<QueryResponse<R>, void, undefined>;
@@ -674,7 +678,7 @@ export interface CKErrorFields {
     nativeCode?: number;
     /** The finer code that CloudKit's own logs show. */
     internalCode?: number;
-    /** The errors of items: of PARTIAL_FAILURE. */
+    /** The errors of items: of PARTIAL_FAILURE, and of a request for records that cannot be sealed. */
     errors?: CKError[];
 }
 

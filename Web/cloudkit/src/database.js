@@ -2,7 +2,7 @@
 
 import { RecordsBatchBuilder } from "./batch.js";
 import { invalid, localError } from "./error.js";
-import { withFilesSent } from "./files.js";
+import { fetchedFile, withFilesSent } from "./files.js";
 import {
     DatabaseChangesResponse, QueryResponse, RecordsResponse, RecordZoneChangesResponse, RecordZonesResponse, SubscriptionsResponse,
 } from "./responses.js";
@@ -91,6 +91,22 @@ export class Database {
             };
             return new RecordsResponse(await this.#ask("records/modify", body, { signal, epoch }), body);
         }));
+    }
+
+    /**
+     * The bytes of a file, which are opened and checked if it is encrypted.
+     * @param {any} asset one of a record's field
+     * @param {any} [options] the record's `zoneID`
+     * @returns {Promise<Blob>}
+     */
+    fetchFile(asset, options) {
+        return this.#promise(options, ({ signal, epoch, ...rest }) => {
+            const { encryption } = this.#transport;
+            if (asset?.encryptionRoot === undefined) return fetchedFile(this.#transport, asset, signal);
+            if (!encryption) throw localError("CONFIGURATION_ERROR", "the file is encrypted, and the page has not loaded services.encryption");
+            return encryption.openFile(this.databaseScope, zoneIDIn(rest), { signal, epoch }, (/** @type {any} */ open) => (
+                fetchedFile(this.#transport, asset, signal, open)));
+        });
     }
 
     /**
@@ -332,9 +348,7 @@ export class Database {
      * @param {any} options
      */
     #ask(endpoint, body, { signal, epoch }) {
-        const send = (/** @type {object | undefined} */ sent) => this.#transport.ask(this.databaseScope, endpoint, sent, { signal, epoch });
-        const { encryption } = this.#transport;
-        return encryption && body ? encryption.ask(this.databaseScope, endpoint, body, send, { signal, epoch }) : send(body);
+        return this.#transport.askOpened(this.databaseScope, endpoint, body, { signal, epoch });
     }
 
     /**

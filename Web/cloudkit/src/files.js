@@ -7,8 +7,9 @@ import { base64, isFile, uuid, wrapped } from "./values.js";
 const bytesInParts = 1 << 19;
 /** Bytes of a chunk, the most that the server takes. */
 const chunkBytes = 1 << 20;
-/** Chunks of a part of a large file, and bytes from which on a file is large. */
-const chunksOfPart = 4;
+/** Bytes from which on a part has enough pieces, the same for a large file, and bytes from which on a file is large. */
+const partBytes = 1 << 20;
+const largePartBytes = 1 << 22;
 const bytesOfLarge = 1 << 24;
 /** The server's reason with `BAD_REQUEST` when the URL of a file is not good any more. */
 const urlExpired = "the URL of the upload has expired";
@@ -22,12 +23,20 @@ const passing = ["NETWORK_ERROR", "NOT_FOUND", "CONFLICT", "SERVICE_UNAVAILABLE"
 const pauseMax = 60_000;
 
 /**
+ * @typedef {object} Source the bytes of a file as they are sent
+ * @property {number} size
+ * @property {() => Promise<{ size: number, sha256: string }[]>} pieces the chunks to announce
+ * @property {(places: number[]) => Promise<Blob>} read the bytes of some pieces
+ * @property {() => Promise<Blob>} whole all bytes
+ * @property {(asset: object) => void} [note] is given what the server has answered for the file
+ *
  * @typedef {object} Item a file of a record's field
  * @property {any} record
  * @property {string} recordName
  * @property {string} fieldName
  * @property {number | undefined} place where it is in the field's list
  * @property {Blob} blob
+ * @property {Source} source
  * @property {any} [asset] what the server has answered for it
  *
  * @typedef {import("./transport.js").Transport} Transport
@@ -44,8 +53,12 @@ const pauseMax = 60_000;
  */
 export async function withFilesSent(transport, database, records, options) {
     const sent = records.map((record) => (filesOf(record).length > 0 ? copied(record) : record));
+    const withFiles = sent.filter((record, place) => record !== records[place]);
+    if (withFiles.length === 0) return records;
+    const sealer = await transport.encryption?.sealer(database, options.zoneID, sent, withFiles, options);
+    if (sealer) for (const record of withFiles) await fetchPlainFiles(transport, record, options.signal);
     const items = sent.flatMap(filesOf);
-    if (items.length === 0) return records;
+    for (const item of items) item.source = sealer?.(item.blob) ?? new PlainSource(item.blob);
     const uploads = new Uploads(transport, database, options);
     await uploads.send(items);
     for (const { record, fieldName, place, asset } of items) {
@@ -70,6 +83,45 @@ function copied(record) {
 }
 
 /**
+ * Puts the bytes of plain files in the place of their assets, in lists that get an encrypted one: a list is sealed as a
+ * whole.
+ * @param {Transport} transport
+ * @param {any} record a copy
+ * @param {AbortSignal} [signal]
+ */
+async function fetchPlainFiles(transport, record, signal) {
+    for (const [name, { value }] of Object.entries(record.fields)) {
+        if (!Array.isArray(value) || !value.some(isFile)) continue;
+        for (const [place, asset] of value.entries()) {
+            if (isFile(asset) || asset?.encryptionRoot !== undefined) continue;
+            if (typeof asset?.downloadURL !== "string") {
+                throw invalid(`a plain file of '${name}' has no downloadURL, by which it would be sealed with the others: fetch the record anew`);
+            }
+            value[place] = await fetchedFile(transport, asset, signal);
+        }
+    }
+}
+
+/**
+ * Fetches the bytes of an asset.
+ * @param {Transport} transport
+ * @param {any} asset of an answer
+ * @param {AbortSignal} [signal]
+ * @param {(asset: any, bytes: AsyncIterable<Uint8Array>) => Promise<Blob>} [open] opens a sealed file
+ * @returns {Promise<Blob>}
+ */
+export async function fetchedFile(transport, asset, signal, open) {
+    if (typeof asset?.downloadURL !== "string") throw invalid("a file to fetch is an asset of an answer, with its downloadURL");
+    const answer = await transport.send(asset.downloadURL.replace("${f}", "file"), { method: "GET", signal });
+    if (!answer.ok) return transport.read(answer, signal);
+    const bytes = transport.bytes(answer, signal);
+    if (open) return open(asset, bytes);
+    const parts = [];
+    for await (const part of bytes) parts.push(part);
+    return new Blob(parts);
+}
+
+/**
  * @param {any} record
  * @returns {Item[]}
  */
@@ -77,10 +129,43 @@ function filesOf(record) {
     return Object.entries(record.fields ?? {}).flatMap(([fieldName, given]) => {
         const { value } = wrapped(given);
         /** @type {(blob: any, place?: number) => Item} */
-        const item = (blob, place) => ({ record, recordName: record.recordName, fieldName, place, blob });
+        const item = (blob, place) => (/** @type {any} */ ({ record, recordName: record.recordName, fieldName, place, blob }));
         if (isFile(value)) return [item(value)];
         return Array.isArray(value) ? value.map(item).filter(({ blob }) => isFile(blob)) : [];
     });
+}
+
+/**
+ * A file that goes as it is.
+ * @implements {Source}
+ */
+class PlainSource {
+    #blob;
+
+    /** @param {Blob} blob */
+    constructor(blob) {
+        this.#blob = blob;
+        this.size = blob.size;
+    }
+
+    /** Size and digest of each chunk. One chunk is in memory at a time. */
+    async pieces() {
+        const pieces = [];
+        for (let start = 0; start < this.size; start += chunkBytes) {
+            const bytes = await this.#blob.slice(start, start + chunkBytes).arrayBuffer();
+            pieces.push({ size: bytes.byteLength, sha256: base64(await crypto.subtle.digest("SHA-256", bytes)) });
+        }
+        return pieces;
+    }
+
+    async whole() {
+        return this.#blob;
+    }
+
+    /** @param {number[]} places */
+    async read(places) {
+        return new Blob(places.map((place) => this.#blob.slice(place * chunkBytes, (place + 1) * chunkBytes)));
+    }
 }
 
 class Uploads {
@@ -105,7 +190,7 @@ class Uploads {
      */
     async send(items) {
         // Digests need a page with HTTPS.
-        const inParts = (/** @type {Item} */ item) => item.blob.size >= bytesInParts && globalThis.crypto?.subtle !== undefined;
+        const inParts = (/** @type {Item} */ item) => item.source.size >= bytesInParts && globalThis.crypto?.subtle !== undefined;
         const whole = items.filter((item) => !inParts(item));
         const urls = new Map();
         for (let start = 0; start < whole.length; start += tokensMax) {
@@ -119,6 +204,7 @@ class Uploads {
             for (let item = waiting.shift(); item; item = waiting.shift()) {
                 try {
                     item.asset = urls.has(item) ? await this.#sendToURL(item, urls.get(item)) : await this.#sendParts(item);
+                    item.source.note?.(item.asset);
                 } catch (error) {
                     waiting.length = 0;
                     throw error;
@@ -145,11 +231,13 @@ class Uploads {
     }
 
     /**
+     * Tells of progress in bytes of the page's file, of which a sealed one has more.
      * @param {Item} item
-     * @param {number} loaded
+     * @param {number} loaded bytes as they are sent
      */
-    #tell({ recordName, fieldName, blob }, loaded) {
-        this.#options.onProgress?.({ recordName, fieldName, file: blob, loaded, total: blob.size });
+    #tell({ recordName, fieldName, blob, source }, loaded) {
+        const share = source.size > 0 ? loaded / source.size : 0;
+        this.#options.onProgress?.({ recordName, fieldName, file: blob, loaded: Math.round(share * blob.size), total: blob.size });
     }
 
     /**
@@ -205,9 +293,9 @@ class Uploads {
     async #sendWhole(item, url) {
         const { signal } = this.#options;
         this.#tell(item, 0);
-        const answer = await this.#transport.send(url, { method: "POST", body: item.blob, signal });
+        const answer = await this.#transport.send(url, { method: "POST", body: await item.source.whole(), signal });
         const asset = (await this.#transport.read(answer, signal)).singleFile;
-        this.#tell(item, item.blob.size);
+        this.#tell(item, item.source.size);
         return asset;
     }
 
@@ -217,12 +305,12 @@ class Uploads {
      * @param {Item} item
      */
     async #sendParts(item) {
-        const chunks = await digests(item.blob);
+        const chunks = await item.source.pieces();
         let reached = 0;
         return this.#again(async (progress) => {
-            const awaited = await this.#announce(item, chunks);
-            if (!awaited.body) return this.#sendWhole(item, awaited.url);
-            return this.#sendRest(item, awaited, (loaded) => {
+            const [{ url, nacre }] = await this.#tokens([{ ...this.#token(item), nacre: { chunks } }]);
+            if (!nacre) return this.#sendWhole(item, url);
+            return this.#sendRest(item, { url, chunks, ...nacre }, (loaded) => {
                 if (loaded > reached) progress();
                 reached = Math.max(reached, loaded);
             });
@@ -230,54 +318,41 @@ class Uploads {
     }
 
     /**
-     * @param {Item} item
-     * @param {any[]} chunks
-     */
-    async #announce(item, chunks) {
-        const [{ url, nacre }] = await this.#tokens([{ ...this.#token(item), nacre: { chunks } }]);
-        if (!nacre) return { url, offset: 0 };
-        const pieces = nacre.missing.map((/** @type {number} */ index) => item.blob.slice(index * chunkBytes, (index + 1) * chunkBytes));
-        return { url, body: new Blob(pieces), offset: nacre.offset };
-    }
-
-    /**
      * Sends parts until the last.
      * @param {Item} item
-     * @param {{ body: Blob, url: string, offset: number }} awaited
+     * @param {{ url: string, chunks: { size: number }[], missing: number[], offset: number }} awaited the places of the
+     *     chunks to send, and how many bytes of these have come
      * @param {(loaded: number) => void} reach called with the bytes that need not be sent any more
      * @returns {Promise<any>} the asset
      */
-    async #sendRest(item, { body, url, offset: first }, reach) {
+    async #sendRest(item, { url, chunks, missing, offset: first }, reach) {
         const { signal } = this.#options;
-        const known = item.blob.size - body.size;
-        const partBytes = item.blob.size > bytesOfLarge ? chunksOfPart * chunkBytes : chunkBytes;
-        for (let offset = first; ; offset += partBytes) {
+        const { source } = item;
+        const bytesOf = (/** @type {number[]} */ places) => places.reduce((count, place) => count + (chunks[place]?.size ?? NaN), 0);
+        const known = source.size - bytesOf(missing);
+        const enough = source.size > bytesOfLarge ? largePartBytes : partBytes;
+        let next = 0;
+        while (next < missing.length && bytesOf(missing.slice(0, next)) < first) next += 1;
+        if (bytesOf(missing.slice(0, next)) !== first || Number.isNaN(known)) {
+            throw localError("UNEXPECTED_SERVER_RESPONSE", "the server awaits other parts of a file than it has");
+        }
+        for (let offset = first; ;) {
             reach(known + offset);
             this.#tell(item, known + offset);
-            const end = Math.min(offset + partBytes, body.size);
-            const isLast = end === body.size;
+            const start = next;
+            while (next < missing.length && bytesOf(missing.slice(start, next)) < enough) next += 1;
+            const places = missing.slice(start, next);
+            const isLast = next === missing.length;
             const answer = await this.#transport.send(url, {
-                method: "PATCH", body: body.slice(offset, end), signal,
+                method: "PATCH", body: await source.read(places), signal,
                 headers: { "Upload-Offset": String(offset), "Upload-Complete": isLast ? "?1" : "?0" },
             });
             if (isLast || !answer.ok) {
                 const asset = (await this.#transport.read(answer, signal)).singleFile;
-                this.#tell(item, item.blob.size);
+                this.#tell(item, source.size);
                 return asset;
             }
+            offset += bytesOf(places);
         }
     }
-}
-
-/**
- * The announcement of a file: size and digest of each chunk. One chunk is in memory at a time.
- * @param {Blob} blob
- */
-async function digests(blob) {
-    const chunks = [];
-    for (let start = 0; start < blob.size; start += chunkBytes) {
-        const bytes = await blob.slice(start, start + chunkBytes).arrayBuffer();
-        chunks.push({ size: bytes.byteLength, sha256: base64(await crypto.subtle.digest("SHA-256", bytes)) });
-    }
-    return chunks;
 }

@@ -97,6 +97,20 @@ export class Transport {
     }
 
     /**
+     * Asks an endpoint of a database: what is saved is sealed and what is answered opened, if the page has the module for
+     * encrypted values.
+     * @param {string} database its scope
+     * @param {string} endpoint
+     * @param {object | undefined} body
+     * @param {Cancelling & { unanswered?: object }} options
+     * @param {(body: object | undefined) => Promise<any>} [send] sends what is sealed
+     * @returns {Promise<any>} the answer's object
+     */
+    askOpened(database, endpoint, body, options, send = (sent) => this.ask(database, endpoint, sent, options)) {
+        return this.encryption && body ? this.encryption.ask(database, endpoint, body, send, options) : send(body);
+    }
+
+    /**
      * Asks an endpoint of devices.
      * @param {string} endpoint such as tokens/create
      * @param {object | undefined} body without it the request is a GET
@@ -219,6 +233,23 @@ export class Transport {
             return await answer.text();
         } catch (cause) {
             throw this.#failure(cause, signal, "the answer");
+        }
+    }
+
+    /**
+     * The bytes of an answer as they come.
+     * @param {Response} answer
+     * @param {AbortSignal | null | undefined} signal the request's
+     * @returns {AsyncGenerator<Uint8Array, void, undefined>}
+     */
+    async *bytes(answer, signal) {
+        const reader = answer.body?.getReader();
+        try {
+            for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) yield part.value;
+        } catch (cause) {
+            throw this.#failure(cause, signal, "the answer");
+        } finally {
+            reader?.cancel().catch(() => {});
         }
     }
 

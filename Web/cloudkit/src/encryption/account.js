@@ -35,9 +35,9 @@ const [zonesMax, scopesBeforeMax] = [10_000, 20];
 export const enrolmentRemedy = "Enrol this device: with another one that has keys, or with the 24 recovery words";
 
 /** @param {boolean} wasRemoved */
-export const hasNoKeys = (wasRemoved) => new Fault(
-    `${wasRemoved ? "this device was removed from those that open the account's encrypted values"
-        : "this device has no keys for the account's encrypted values"}. ${enrolmentRemedy}`, "ENCRYPTION_KEYS_REQUIRED");
+export const hasNoKeys = (wasRemoved) => Object.assign(new Fault(
+    wasRemoved ? "this device was removed from those that open the account's encrypted values"
+        : "this device has no keys for the account's encrypted values", "ENCRYPTION_KEYS_REQUIRED"), { remedy: enrolmentRemedy });
 export const accountHasNone = () => new Fault(
     "the account has no keys: the first save of an encrypted value makes them", "ENCRYPTION_KEYS_REQUIRED");
 

@@ -2,6 +2,13 @@
 
 /** The reason why something of encryption is refused. `encryption.js` makes an error of the library of it. */
 export class Fault extends Error {
+    /** @type {string | undefined} a line on what to do */
+    remedy;
+    /** @type {string | undefined} the record that is refused */
+    recordName;
+    /** @type {Fault[] | undefined} those of the records for which a request is refused */
+    all;
+
     /**
      * @param {string} reason
      * @param {typeof import("../constants.js").localErrorCodes[number]} [code]

@@ -2,8 +2,9 @@
 
 import { Fault } from "./bytes.js";
 import { Exchange } from "./exchange.js";
+import { openFile } from "./files.js";
 import { AccountKeys } from "./keys.js";
-import { RecordRequests } from "./requests.js";
+import { errorOf, RecordRequests } from "./requests.js";
 import { Keys } from "./store.js";
 
 /**
@@ -36,10 +37,45 @@ class Encryption {
      * @param {string} endpoint
      * @param {any} body
      * @param {(body: any) => Promise<any>} send
-     * @param {import("../transport.js").Cancelling} options
+     * @param {import("./requests.js").Options} options
      */
     ask(scope, endpoint, body, send, options) {
         return this.#guarded(() => this.#requests.ask(scope, endpoint, body, send, options));
+    }
+
+    /**
+     * Whether records of a database are sealed.
+     * @param {string} scope the database's
+     */
+    seals(scope) {
+        return scope === "PRIVATE";
+    }
+
+    /**
+     * What seals the files of records, or nothing where they stay plain.
+     * @param {string} scope the database's
+     * @param {any} zoneID
+     * @param {any[]} records
+     * @param {any[]} withFiles those that have files
+     * @param {import("../transport.js").Cancelling} options
+     * @returns {Promise<((blob: Blob) => import("../files.js").Source) | undefined>}
+     */
+    async sealer(scope, zoneID, records, withFiles, options) {
+        return this.seals(scope) ? this.#guarded(() => this.#requests.sealer(zoneID, records, withFiles, options)) : undefined;
+    }
+
+    /**
+     * Has a file fetched, and opens it.
+     * @param {string} scope the database's
+     * @param {any} zoneID
+     * @param {import("../transport.js").Cancelling} options
+     * @param {(open: (asset: any, bytes: AsyncIterable<Uint8Array>) => Promise<Blob>) => Promise<Blob>} fetch
+     */
+    openFile(scope, zoneID, options, fetch) {
+        return this.#guarded(async () => {
+            const keys = await this.#requests.keysOfFile(scope, zoneID, options);
+            return fetch((asset, bytes) => openFile(keys, asset, bytes));
+        });
     }
 
     /** Forgets what belongs to the user of a session that has ended. */
@@ -58,8 +94,7 @@ class Encryption {
             return await work();
         } catch (error) {
             if (!(error instanceof Fault)) throw error;
-            const { recordName } = /** @type {any} */ (error);
-            throw new this.#core.CKError({ ckErrorCode: error.code, reason: error.message, recordName }, error.cause);
+            throw errorOf(error, this.#core);
         }
     }
 }

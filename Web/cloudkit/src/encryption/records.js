@@ -1,7 +1,9 @@
 /** Seals and opens the encrypted values of records. It is pure: keys, records and the clock come in, values go out. */
 
-import { base64, Fault, hex, unbase64 } from "./bytes.js";
+import { base64, byBytes, Fault, hex, unbase64 } from "./bytes.js";
 import { digest, random } from "./crypto.js";
+import { busy } from "./exchange.js";
+import { sentFile } from "./files.js";
 import { admissionOf, isWhole, mightWrite, nextStamp, readRecordManifest, recordManifest } from "./scope.js";
 import { keyIDOf, kinds, open, readSealed, seal, valueContext } from "./sealing.js";
 import { fieldOf, plaintextOf } from "./values.js";
@@ -32,6 +34,7 @@ export class RecordFault extends Fault {
         super(`record '${recordName}': ${texts[kind]}`);
         this.kind = kind;
         this.recordName = recordName;
+        this.remedy = "Fetch the record again. If this stays, the server or its data was tampered with: tell its operator";
     }
 }
 
@@ -86,6 +89,12 @@ export async function openRecord(keys, record, { asked, kept, numbersAsStrings }
     }
     const hashes = new Map();
     for (const [name, { bytes }] of sealed) hashes.set(name, hex(await digest(bytes)));
+    const listed = new Map(parts.files.map(({ name, roots }) => [name, roots]));
+    const isLeftOut = (/** @type {string} */ name) => asked !== undefined && !asked.includes(name);
+    for (const [name, roots] of listed) {
+        const field = record.fields?.[name];
+        if (field ? filesIn(field).length !== roots.length : !isLeftOut(name)) throw fault("changed");
+    }
     await checkRecord(keys, manifest, record, { hashes, parent: record.parent?.recordName ?? "", asked: asked && new Set(asked) });
     // A zone that came again under its name has another scope, and its records begin anew.
     if (kept?.scope === scope) {
@@ -103,7 +112,39 @@ export async function openRecord(keys, record, { asked, kept, numbersAsStrings }
         if (!field || field.type !== record.fields[name].type) throw fault("changed");
         fields[name] = { ...field, isEncrypted: true };
     }
+    for (const [name, roots] of listed) if (record.fields?.[name]) fields[name] = withRoots(record.fields[name], roots);
     return { manifest, fields };
+}
+
+/**
+ * The values of a field of one file or of a list.
+ * @param {any} field
+ * @returns {any[]}
+ */
+const filesIn = ({ value }) => (Array.isArray(value) ? value : [value]);
+
+/**
+ * A field of sealed files whose values say by which root each is checked.
+ * @param {any} field
+ * @param {string[]} roots
+ */
+function withRoots(field, roots) {
+    const files = filesIn(field).map((asset, place) => ({ ...asset, encryptionRoot: roots[place] }));
+    return { ...field, value: Array.isArray(field.value) ? files : files[0] };
+}
+
+/**
+ * The field of files of an answer without what only this library may say of them: the server could say it.
+ * @param {any} field
+ */
+export function withoutRoots(field) {
+    const plain = (/** @type {any} */ value) => {
+        if (value?.encryptionRoot === undefined) return value;
+        const { encryptionRoot, ...rest } = value;
+        return rest;
+    };
+    const { value } = field ?? {};
+    return Array.isArray(value) ? { ...field, value: value.map(plain) } : value?.encryptionRoot === undefined ? field : { ...field, value: plain(value) };
 }
 
 /**
@@ -171,14 +212,23 @@ export async function sealRecord(keys, record, { base, hasAllKeys, now }) {
     }
     const kept = base?.scope === newest.scope ? base.parts : undefined;
     const left = hasAllKeys ? [] : (kept?.fields ?? []).filter(({ name }) => !Object.hasOwn(fields, name));
-    // Values of another scope can be opened by nobody, and no manifest of this one may list them.
-    const lost = kept === undefined ? (base?.parts.fields ?? []).filter(({ name }) => !hashes.has(name)) : [];
+    // Values and files of another scope can be opened by nobody, and no manifest of this one may list them.
+    const ended = kept === undefined ? base?.parts : undefined;
+    const lost = [...ended?.fields ?? [], ...ended?.files ?? []].filter(({ name }) => !hashes.has(name));
     for (const { name } of lost) fields[name] ??= { value: null };
-    const files = (kept?.files ?? []).filter(({ name }) => (Object.hasOwn(fields, name) ? isSameFile(fields[name]) : !hasAllKeys));
+    const files = (kept?.files ?? []).filter(({ name }) => !hasAllKeys && !Object.hasOwn(fields, name));
+    for (const [name, field] of Object.entries(record.fields ?? {})) {
+        if (isSealed(field)) continue;
+        if (filesIn(field).some((file) => sentFile(file) && sentFile(file)?.keyID !== keyID)) throw busy();
+        const roots = rootsOf(record, name, (kept ?? ended)?.files.find((known) => known.name === name)?.roots);
+        if (roots.length > 0 && ended && filesIn(field).some((file) => !sentFile(file))) throw new RecordFault("otherScope", record.recordName);
+        if (roots.length > 0) files.push({ name, roots });
+    }
     const stamp = nextStamp(now, base?.parts.stamp);
     const parts = {
         keyID, number, stamp, writer: device.id, parent: parentOf(record, base),
-        fields: [...left, ...[...hashes].map(([name, hash]) => ({ name, hash }))], files,
+        fields: [...left, ...[...hashes].map(([name, hash]) => ({ name, hash }))],
+        files: files.sort((one, other) => byBytes(one.name, other.name)),
         admission: await admissionOf(base, { scope: newest.scope, number, stamp }, place, device),
     };
     const form = await recordManifest(parts, newest, place, device);
@@ -187,12 +237,22 @@ export async function sealRecord(keys, record, { base, hasAllKeys, now }) {
 }
 
 /**
- * Whether an asset goes back as it was answered: one that was just sent has a receipt.
- * @param {any} field
+ * The roots of a field of a save: those of files that were sent for it, and of those that go back as they were answered.
+ * @param {any} record
+ * @param {string} name the field's
+ * @param {string[]} [before] the roots of the manifest that was read
+ * @returns {string[]} none for plain files, and for other values
  */
-function isSameFile({ value }) {
-    const files = Array.isArray(value) ? value : [value];
-    return files.every((file) => file?.fileChecksum !== undefined && file.receipt === undefined);
+function rootsOf(record, name, before = []) {
+    const files = filesIn(record.fields[name]);
+    // A page that had no keys as it read the record has no roots.
+    const isAsRead = files.length === before.length
+        && files.every((file) => file?.fileChecksum !== undefined && file.receipt === undefined && file.encryptionRoot === undefined);
+    if (isAsRead) return before;
+    const roots = files.map((file) => sentFile(file)?.root ?? before.find((root) => root === file?.encryptionRoot));
+    const known = roots.flatMap((root) => root ?? []);
+    if (known.length === 0 || known.length === files.length) return known;
+    throw new Fault(`'${name}' has plain files beside encrypted ones`, "INVALID_ARGUMENTS");
 }
 
 /**

@@ -1,17 +1,29 @@
 /** Requests about records: seals what they save, and opens what is answered. */
 
+import { accountHasNone } from "./account.js";
 import { Fault } from "./bytes.js";
-import { baseOf, isSealed, openRecord, parentOf, readBase, RecordFault, sealRecord, versionOf } from "./records.js";
+import { FileKeys, hasSentFile } from "./files.js";
+import { readLogs } from "./log.js";
+import { baseOf, isSealed, openRecord, parentOf, readBase, RecordFault, sealRecord, versionOf, withoutRoots } from "./records.js";
 import { SeenRecords } from "./seen.js";
 
 /** @typedef {import("./exchange.js").Exchange} Exchange */
 /** @typedef {import("./records.js").Version} Version */
-/** @typedef {{ signal?: AbortSignal }} Options */
+/**
+ * `unanswered` keeps a save whose answer may be lost: given again with the same body, it is sent again as it was sealed.
+ * @typedef {import("../transport.js").Cancelling & { unanswered?: { saving?: Saving } }} Options
+ */
 /** @typedef {(body: any) => Promise<any>} Send */
 /**
  * A save or deletion of a batch: whether it is sealed for a manifest alone, whether it is made over whatever the server
  * has, and the version that was sent.
  * @typedef {{ operation: any, mustSeal: boolean, fromServer: boolean, sent?: Version }} Job
+ */
+
+/**
+ * A request of saves: its jobs, what the server has answered to them, the places of those to send, the times that some
+ * were sent, and the operations that are on their way.
+ * @typedef {{ jobs: Job[], results: any[], pending: number[], tries: number, operations?: any[] }} Saving
  */
 
 /** What the server says of a save under an older key, and of one that needs a manifest. */
@@ -21,6 +33,8 @@ const [keyReason, manifestReason] = [
 /** Times that saves are sealed and sent again. */
 const triesMax = 4;
 const defaultZone = "_defaultZone";
+/** The server's reason for the end of a zone whose account was reset. */
+const resetReason = "ENCRYPTED_DATA_RESET";
 const details = { details: true };
 
 /** @param {any} zoneID */
@@ -28,6 +42,9 @@ const zoneNameOf = (zoneID) => zoneID?.zoneName ?? defaultZone;
 
 /** @param {any} record */
 const hasEncrypted = (record) => Object.values(record?.fields ?? {}).some(isSealed);
+
+/** @param {any} record */
+const isForSealing = (record) => Object.values(record?.fields ?? {}).some((field) => isSealed(field) || hasSentFile(field));
 
 /** @param {any} operation */
 const isForced = ({ operationType }) => operationType.startsWith("force");
@@ -51,6 +68,7 @@ class Answer {
 export class RecordRequests {
     #exchange;
     #core;
+    #files;
     #seen = new SeenRecords();
     /** @type {Set<string>} zones of which the log has said that their values cannot be opened */
     #told = new Set();
@@ -62,6 +80,7 @@ export class RecordRequests {
     constructor(exchange, core) {
         this.#exchange = exchange;
         this.#core = core;
+        this.#files = new FileKeys(exchange);
     }
 
     /** Forgets what was seen: another user may sign in. */
@@ -92,10 +111,17 @@ export class RecordRequests {
                 return { ...found, records: await this.#openAll(found.records, answer, { ...body, asked }, options) };
             }
             case "records/query": {
-                const found = await send({ ...body, nacre: details });
+                const found = await send({ ...body, nacre: { ...body.nacre, ...details } });
                 return { ...found, records: await this.#openAll(found.records, answer, { ...body, asked: () => body.desiredKeys }, options) };
             }
             case "changes/zone": return this.#changes(body, send, answer, options);
+            case "changes/database": {
+                const found = await send({ ...body, nacre: { ...body.nacre, ...details } });
+                const deleted = (found.zones ?? []).filter((/** @type {any} */ zone) => zone.deleted);
+                await this.#checkReset(deleted.filter((/** @type {any} */ { nacre }) => nacre?.reason === resetReason), options);
+                for (const { zoneID } of deleted) await this.#forgetZone(zoneNameOf(zoneID));
+                return body.nacre ? found : { ...found, zones: found.zones?.map((/** @type {any} */ { nacre, ...zone }) => zone) };
+            }
             case "zones/modify": {
                 const found = await send(body);
                 for (const { operationType, zone: { zoneID } } of body.operations) {
@@ -120,7 +146,7 @@ export class RecordRequests {
      * @param {Options} options
      */
     async #changes(body, send, answer, options) {
-        const found = await send({ ...body, nacre: details });
+        const found = await send({ ...body, nacre: { ...body.nacre, ...details } });
         const zones = [];
         for (const zone of found.zones ?? []) {
             const name = zone.zoneID?.zoneName;
@@ -129,6 +155,53 @@ export class RecordRequests {
             zones.push(zone.records ? { ...zone, records: await this.#openAll(zone.records, answer, about, options) } : zone);
         }
         return { ...found, zones };
+    }
+
+    /**
+     * Holds back that zones were reset, as long as the log of which this device has seen their keys has no signed reset.
+     * @param {{ zoneID: any }[]} zones
+     * @param {Options} options
+     */
+    async #checkReset(zones, options) {
+        if (zones.length === 0) return;
+        const { name, account } = await this.#exchange.opened(options);
+        const { own, scopes } = await this.#exchange.store.read(name);
+        if (!own || !zones.some(({ zoneID }) => Object.hasOwn(scopes, zoneNameOf(zoneID)))) return;
+        const logs = await readLogs((await this.#exchange.shownAccount(options)).statements, account);
+        const log = logs.find(({ fingerprint }) => fingerprint === own.fingerprint);
+        log?.check(own);
+        if (log?.isReset || /[^0]/.test(log?.follows ?? "")) return;
+        throw Object.assign(new Fault("the server says that the account's encrypted data was reset, and no device of the user has signed that"), {
+            remedy: "Nothing was changed. Ask the server's operator, and compare container.keys.fingerprint() on your devices",
+        });
+    }
+
+    // Files
+
+    /**
+     * What makes a source of a file of records in a zone; nothing where files stay plain.
+     * @param {any} zoneID
+     * @param {any[]} records
+     * @param {any[]} withFiles those that have files
+     * @param {Options} options
+     */
+    sealer(zoneID, records, withFiles, options) {
+        return this.#files.sealer(zoneID, zoneNameOf(zoneID), records.some(hasEncrypted), options).catch((error) => {
+            throw refusal(error, withFiles);
+        });
+    }
+
+    /**
+     * The keys that open the files of a zone.
+     * @param {string} scope the database's
+     * @param {any} zoneID
+     * @param {Options} options
+     */
+    async keysOfFile(scope, zoneID, options) {
+        if (scope !== "PRIVATE") throw notHere();
+        const keys = await this.#exchange.zoneKeys(zoneNameOf(zoneID), options);
+        if (!keys) throw accountHasNone();
+        return keys;
     }
 
     // Opening
@@ -158,6 +231,7 @@ export class RecordRequests {
         const zoneID = item?.zoneID ?? about.zoneID;
         const zone = zoneNameOf(zoneID);
         try {
+            if (item instanceof this.#core.CKError) return item;
             const { serverRecord } = item?.nacre ?? {};
             if (item?.serverErrorCode !== undefined) {
                 if (!serverRecord) return item;
@@ -171,18 +245,19 @@ export class RecordRequests {
             return await this.#open(item, zone, answer, about, options);
         } catch (error) {
             if (!(error instanceof Fault) || error.code !== "ENCRYPTION_REFUSED") throw error;
-            return new this.#core.CKError({ ckErrorCode: error.code, reason: error.message, recordName: item?.recordName, zoneID });
+            return errorOf(error, this.#core, { recordName: item?.recordName, zoneID });
         }
     }
 
     /**
-     * @param {any} record
+     * @param {any} shown the record
      * @param {string} zone
      * @param {Answer} answer
      * @param {{ numbersAsStrings?: boolean, asked?: string[], sent?: Version }} about
      * @param {Options} options
      */
-    async #open(record, zone, answer, { numbersAsStrings, asked, sent }, options) {
+    async #open(shown, zone, answer, { numbersAsStrings, asked, sent }, options) {
+        const record = { ...shown, fields: shown.fields && mapped(shown.fields, withoutRoots) };
         this.#checkPlain(record, zone, answer.moment, sent !== undefined);
         const text = record.nacre?.manifest;
         if (text === undefined && !hasEncrypted(record)) return record;
@@ -190,7 +265,7 @@ export class RecordRequests {
         const kept = sent && (!seen || seen.stamp < sent.stamp) ? sent : seen;
         while (true) {
             const keys = await this.#keys(zone, answer, options);
-            if (!keys) return withoutSealed(record, text);
+            if (!keys) return await withoutSealed(record, text);
             try {
                 const { manifest, fields } = await openRecord(keys, record, { asked, kept, numbersAsStrings });
                 this.#seen.add(zone, record, manifest, versionOf(manifest));
@@ -204,7 +279,7 @@ export class RecordRequests {
                     await this.#exchange.forgetZone(zone);
                 } else if (error.kind === "otherScope") {
                     this.#tell(zone, error.message);
-                    return withoutSealed(record, text);
+                    return await withoutSealed(record, text);
                 } else {
                     throw error;
                 }
@@ -270,21 +345,35 @@ export class RecordRequests {
     async #modify(body, send, answer, options) {
         const zoneID = body.zoneID;
         const zone = zoneNameOf(zoneID);
-        /** @type {Job[]} */
-        const jobs = body.operations.map((/** @type {any} */ operation) => ({ operation, mustSeal: false, fromServer: isForced(operation) }));
-        const results = new Array(jobs.length);
-        let pending = jobs.map((_, place) => place);
+        const { unanswered = {} } = options;
+        /** @type {Saving} */
+        const saving = (unanswered.saving ??= {
+            jobs: body.operations.map((/** @type {any} */ operation) => ({ operation, mustSeal: false, fromServer: isForced(operation) })),
+            results: [], pending: body.operations.map((/** @type {any} */ _, /** @type {number} */ place) => place), tries: 0,
+        });
+        const { jobs, results } = saving;
+        /** @type {any} */
         let found;
-        for (let tries = 0; ; tries += 1) {
-            const operations = await this.#sealed(pending.map((place) => jobs[place]), zone, zoneID, answer, options);
-            found = await send({ ...body, operations });
+        while (saving.pending.length > 0 && saving.tries < triesMax) {
+            const { pending } = saving;
+            try {
+                saving.operations ??= await this.#sealed(pending.map((place) => jobs[place]), zone, zoneID, answer, options);
+            } catch (error) {
+                // The other records were sent already.
+                const faults = saving.tries > 0 ? /** @type {Fault} */ (error).all : undefined;
+                if (!faults) throw error;
+                for (const place of pending) {
+                    const fault = faults.find(({ recordName }) => recordName === jobs[place].operation.record.recordName);
+                    if (fault) results[place] = errorOf(fault, this.#core, { zoneID });
+                }
+                break;
+            }
+            found = await send({ ...body, operations: saving.operations });
             const items = found.records ?? [];
             if (items.length !== pending.length) throw new Fault("the server answered another number of records than were sent");
             pending.forEach((place, index) => { results[place] = items[index]; });
-            if (tries + 1 === triesMax) break;
-            const again = await this.#again(pending, jobs, results, zone, body.atomic);
-            if (again.length === 0) break;
-            pending = again;
+            Object.assign(saving, { operations: undefined, pending: [], tries: saving.tries + 1 });
+            saving.pending = await this.#again(pending, jobs, results, zone, body.atomic);
         }
         const records = [];
         for (const [place, item] of results.entries()) {
@@ -331,27 +420,43 @@ export class RecordRequests {
      * @param {Options} options
      */
     async #sealed(jobs, zone, zoneID, answer, options) {
-        const parts = await Promise.all(jobs.map(async (job) => ({ job, ...await needed(job) })));
-        if (!parts.some(({ needs }) => needs)) return parts.map(({ job, record }) => ({ ...job.operation, record }));
-        const { account } = await this.#exchange.opened(options);
-        if (zoneID?.ownerRecordName !== undefined && zoneID.ownerRecordName !== account.user) throw notHere();
-        const keys = await this.#exchange.zoneKeysForSaving(zone, options);
-        const unknown = parts.filter(({ job, needs, known }) => needs && known === undefined && job.operation.operationType !== "create");
-        const stored = await this.#stored(unknown.map(({ record }) => record), zoneID, answer, options);
+        const faults = new Faults();
+        const parts = [];
+        for (const job of jobs) {
+            const part = await faults.noting(job.operation.record, () => needed(job));
+            if (part) parts.push({ job, ...part });
+        }
+        const toSeal = parts.filter(({ needs }) => needs);
+        if (toSeal.length === 0) return faults.unlessAny(parts.map(({ job, record }) => ({ ...job.operation, record })));
+        const keys = await this.#keysForSaving(zone, zoneID, options).catch((error) => {
+            throw refusal(error, toSeal.map(({ record }) => record));
+        });
+        const unknown = toSeal.filter(({ job, known }) => known === undefined && job.operation.operationType !== "create");
+        const stored = await this.#stored(unknown.map(({ record }) => record), zoneID, answer, faults, options);
         const operations = [];
         for (const { job, needs, known, record } of parts) {
-            if (!needs) {
-                operations.push({ ...job.operation, record });
-                continue;
-            }
-            if (typeof record.recordType !== "string") throw new Fault("a record with encrypted values has a recordType", "INVALID_ARGUMENTS");
-            const text = known ?? stored.get(record.recordName);
-            const base = text === undefined ? undefined : await baseOf(keys, record, text);
-            const sealed = await sealRecord(keys, record, { base, hasAllKeys: hasAllKeys(job.operation), now: this.#exchange.services.now() });
-            job.sent = sealed.version;
-            operations.push({ ...job.operation, record: sealed.record });
+            const sealed = !needs ? record : await faults.noting(record, async () => {
+                if (typeof record.recordType !== "string") throw new Fault("a record with encrypted values has a recordType", "INVALID_ARGUMENTS");
+                const text = known ?? stored.get(record.recordName);
+                const base = text === undefined ? undefined : await baseOf(keys, record, text);
+                const made = await sealRecord(keys, record, { base, hasAllKeys: hasAllKeys(job.operation), now: this.#exchange.services.now() });
+                job.sent = made.version;
+                return made.record;
+            });
+            operations.push({ ...job.operation, record: sealed });
         }
-        return operations;
+        return faults.unlessAny(operations);
+    }
+
+    /**
+     * @param {string} zone
+     * @param {any} zoneID
+     * @param {Options} options
+     */
+    async #keysForSaving(zone, zoneID, options) {
+        const { account } = await this.#exchange.opened(options);
+        if (zoneID?.ownerRecordName !== undefined && zoneID.ownerRecordName !== account.user) throw notHere();
+        return this.#exchange.zoneKeysForSaving(zone, options);
     }
 
     /**
@@ -359,9 +464,10 @@ export class RecordRequests {
      * @param {any[]} records
      * @param {any} zoneID
      * @param {Answer} answer
+     * @param {Faults} faults
      * @param {Options} options
      */
-    async #stored(records, zoneID, answer, options) {
+    async #stored(records, zoneID, answer, faults, options) {
         const stored = new Map();
         if (records.length === 0) return stored;
         const body = { zoneID, desiredKeys: [], records: records.map(({ recordName }) => ({ recordName })), nacre: details };
@@ -369,8 +475,8 @@ export class RecordRequests {
         const later = new Answer(Math.max(answer.moment, this.#seen.moment));
         for (const item of items) {
             if (item.serverErrorCode !== undefined) continue;
-            const { recordName, manifest } = await this.#open(item, zoneNameOf(zoneID), later, { asked: [] }, options);
-            stored.set(recordName, manifest);
+            const opened = await faults.noting(item, () => this.#open(item, zoneNameOf(zoneID), later, { asked: [] }, options));
+            stored.set(item.recordName, opened?.manifest);
         }
         return stored;
     }
@@ -388,7 +494,7 @@ async function needed({ operation, mustSeal, fromServer }) {
     const touches = base !== undefined && operation.operationType !== "create"
         && (hasAllKeys(operation) || parentOf(record, base) !== base.parts.parent
             || base.parts.fields.some(({ name }) => Object.hasOwn(record.fields ?? {}, name)));
-    const needs = mustSeal || hasEncrypted(record) || touches;
+    const needs = mustSeal || isForSealing(record) || touches;
     // The manifest has the record's name, so that the server cannot give it one.
     if (needs) record.recordName ??= crypto.randomUUID().toUpperCase();
     return { needs, known, record };
@@ -397,12 +503,79 @@ async function needed({ operation, mustSeal, fromServer }) {
 const notHere = () => new Fault(
     "encrypted values are supported only in the user's own zones of the private database by this version", "INVALID_ARGUMENTS");
 
+/** The faults for which records cannot be sealed. Nothing of a request is sent if it has one. */
+class Faults {
+    /** @type {Fault[]} */
+    #all = [];
+
+    /**
+     * Does what may refuse a record.
+     * @template T
+     * @param {any} record
+     * @param {() => Promise<T>} work
+     * @returns {Promise<T | undefined>} nothing if the record is refused
+     */
+    async noting({ recordName }, work) {
+        try {
+            return await work();
+        } catch (error) {
+            if (!(error instanceof Fault)) throw error;
+            this.#all.push(Object.assign(error, { recordName }));
+            return undefined;
+        }
+    }
+
+    /**
+     * @template T
+     * @param {T} value
+     */
+    unlessAny(value) {
+        if (this.#all.length > 0) throw Object.assign(this.#all[0], { all: this.#all });
+        return value;
+    }
+}
+
+/**
+ * What refuses records for one reason.
+ * @param {any} error is handed back if it is no fault
+ * @param {any[]} records
+ */
+function refusal(error, records) {
+    if (!(error instanceof Fault)) return error;
+    const { message, code, cause, remedy } = error;
+    return Object.assign(error, { all: records.map(({ recordName }) => Object.assign(new Fault(message, code, cause), { remedy, recordName })) });
+}
+
+/**
+ * Makes an error of the library of what is refused, with those of the records that a request was refused for.
+ * @param {Fault} fault
+ * @param {import("./encryption.js").Core} core
+ * @param {object} [more]
+ */
+export function errorOf(fault, { CKError }, more = {}) {
+    const made = (/** @type {Fault} */ { code, message, recordName, remedy, cause }, /** @type {object} */ rest) => (
+        new CKError({ ckErrorCode: code, reason: message, recordName, remedy, ...rest }, cause));
+    return made(fault, { errors: fault.all?.map((one) => made(one, {})), ...more });
+}
+
+/**
+ * @param {{ [name: string]: any }} fields
+ * @param {(field: any) => any} change
+ */
+const mapped = (fields, change) => Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, change(field)]));
+
 /**
  * A record as a page gets it that cannot open its values. A sealed value that were saved back would be sealed twice.
+ * Sealed files have no address, under which there are no bytes that the page could use.
  * @param {any} record
  * @param {string | undefined} manifest
  */
-function withoutSealed(record, manifest) {
-    const fields = Object.fromEntries(Object.entries(record.fields ?? {}).filter(([, field]) => !isSealed(field)));
-    return { ...record, fields, manifest };
+async function withoutSealed(record, manifest) {
+    const files = new Set(manifest === undefined ? [] : (await readBase(record, manifest)).parts.files.map(({ name }) => name));
+    const closed = (/** @type {any} */ { downloadURL, ...asset }) => asset;
+    const fields = Object.entries(record.fields ?? {}).filter(([, field]) => !isSealed(field)).map(([name, field]) => {
+        if (!files.has(name)) return [name, field];
+        return [name, { ...field, value: Array.isArray(field.value) ? field.value.map(closed) : closed(field.value) }];
+    });
+    return { ...record, fields: Object.fromEntries(fields), manifest };
 }

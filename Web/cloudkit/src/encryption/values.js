@@ -7,15 +7,18 @@ const listType = 128;
 /** Seconds from 1970-01-01 to 2001-01-01. */
 const epoch = 978_307_200;
 
-/** @param {number} count of bytes */
-function bucket(count) {
+/**
+ * The length to which bytes are padded.
+ * @param {number} count of bytes with the first one of the padding
+ */
+export function bucket(count) {
     if (count <= 256) return Math.ceil(count / 16) * 16;
     const step = 2 ** (Math.floor(Math.log2(count)) - 4);
     return Math.ceil(count / step) * step;
 }
 
 /** @param {Uint8Array} value */
-function padded(value) {
+export function padded(value) {
     const bytes = new Uint8Array(bucket(value.length + 1));
     bytes.set(value);
     bytes[value.length] = 0x80;
@@ -26,10 +29,10 @@ function padded(value) {
  * @param {Uint8Array} bytes
  * @returns {Uint8Array | undefined} nothing for bytes that `padded` does not make
  */
-function unpadded(bytes) {
+export function unpadded(bytes) {
     let end = bytes.length - 1;
     while (end >= 0 && bytes[end] === 0) end -= 1;
-    return end > 0 && bytes[end] === 0x80 && bucket(end + 1) === bytes.length ? bytes.subarray(0, end) : undefined;
+    return end >= 0 && bytes[end] === 0x80 && bucket(end + 1) === bytes.length ? bytes.subarray(0, end) : undefined;
 }
 
 /** @param {number[]} values */

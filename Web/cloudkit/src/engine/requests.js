@@ -1,6 +1,6 @@
 /** Requests of a sync engine: pages of the feeds, and batches of changes. */
 
-import { CKError, localError, plainRecord, serverError } from "../error.js";
+import { CKError, invalid, localError, plainRecord, serverError } from "../error.js";
 import { withFilesSent } from "../files.js";
 import { encodedRecord, uuid } from "../values.js";
 import { code, codeOf, unexpected } from "./failures.js";
@@ -9,6 +9,10 @@ import { defaultZoneName, zoneIDIn, zoneKey } from "./state.js";
 /** @typedef {{ signal: AbortSignal, epoch?: number }} Run what a request belongs to */
 /** @typedef {import("../../cloudkit").ZoneID} ZoneID */
 /** @typedef {{ recordID: import("./state.js").RecordID, record?: any }} Item */
+/**
+ * A batch, the time of its first request, the ID of the request that is not answered, and what encryption keeps for it.
+ * @typedef {{ text: string, at: number, operationID?: string, saving?: object }} Unanswered
+ */
 /** @typedef {{ item: Item, record?: any, error?: any }} Result of an item: a record, an error, or neither for a deletion */
 
 /** Items of a request. */
@@ -22,13 +26,20 @@ const reasons = { DELETED: "deleted", PURGED: "purged", ENCRYPTED_DATA_RESET: "e
 /** Codes with which the server refuses who asks, before it reads what is asked. */
 const refusals = ["ACCESS_DENIED", "AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED"];
 
-/** @param {any} item */
-const isError = (item) => item?.serverErrorCode !== undefined;
+/** @param {any} item of an answer: an error of this library's says that an encrypted value is refused */
+const isError = (item) => item instanceof CKError || item?.serverErrorCode !== undefined;
+
+/**
+ * @param {any} item an error
+ * @param {ZoneID} zoneID
+ * @returns {CKError}
+ */
+const errorOf = (item, zoneID) => (item instanceof CKError ? item : serverError({ zoneID, ...item }));
 
 export class Requests {
     #transport;
     #scope;
-    /** @type {{ text: string, operationID: string, at: number } | undefined} a batch whose answer was lost */
+    /** @type {Unanswered | undefined} a batch whose answer was lost */
     #lost;
 
     /**
@@ -47,20 +58,18 @@ export class Requests {
      * @param {object} [extension] more members of the object `nacre`
      */
     #ask(run, endpoint, body, extension) {
-        return this.#asked(run, this.#scope, endpoint, { ...body, nacre: { details: true, ...extension } });
+        const { signal, epoch } = run;
+        return this.#checked(this.#transport.askOpened(this.#scope, endpoint, { ...body, nacre: { details: true, ...extension } }, { signal, epoch }));
     }
 
     /**
      * An error without a code of its own came before the body was read: it is about the account, and not about what is
      * asked.
-     * @param {Run} run
-     * @param {string} scope
-     * @param {string} endpoint
-     * @param {object} [body]
+     * @param {Promise<any>} answer
      */
-    async #asked({ signal, epoch }, scope, endpoint, body) {
+    async #checked(answer) {
         try {
-            return await this.#transport.ask(scope, endpoint, body, { signal, epoch });
+            return await answer;
         } catch (error) {
             if (error instanceof CKError && refusals.includes(error.ckErrorCode)) error.nativeCode ??= code.notAuthenticated;
             throw error;
@@ -71,8 +80,8 @@ export class Requests {
      * @param {Run} run
      * @returns {Promise<string>} the record name of the user
      */
-    async caller(run) {
-        const answer = await this.#asked(run, "PUBLIC", "users/caller");
+    async caller({ signal, epoch }) {
+        const answer = await this.#checked(this.#transport.ask("PUBLIC", "users/caller", undefined, { signal, epoch }));
         const { userRecordName } = answer.users?.[0] ?? answer;
         if (typeof userRecordName !== "string") throw unexpected();
         return userRecordName;
@@ -124,7 +133,7 @@ export class Requests {
      */
     #take(record, zoneID, { modifications, deletions, failures }) {
         const recordID = { recordName: record.recordName, zoneID };
-        if (isError(record)) failures.push(serverError({ zoneID, ...record }));
+        if (isError(record)) failures.push(errorOf(record, zoneID));
         else if (record.deleted) deletions.push({ recordID, recordType: record.recordType ?? record.nacre?.recordType });
         else modifications.push({ record: { ...plainRecord(record), zoneID } });
     }
@@ -168,28 +177,39 @@ export class Requests {
      * @returns {Promise<Result[]>} in the order of the items
      */
     async modify(run, items, isAtomic) {
-        if (items.some(hasEncryptedFields)) return this.#modifyOthers(run, items, isAtomic);
+        const { encryption } = this.#transport;
+        const encrypted = encryption?.seals(this.#scope) ? [] : items.filter(hasEncryptedFields);
+        if (encrypted.length > 0) {
+            const error = invalid("records with encrypted fields are sent to the private database, by a page with services.encryption");
+            return this.#modifyOthers(run, items, new Map(encrypted.map(({ recordID }) => [recordID.recordName, error])), isAtomic);
+        }
         if (!isAtomic && items.length > itemsMax) return this.#modifyHalves(run, items);
         try {
             return await this.#modifyAtOnce(run, items, isAtomic);
         } catch (error) {
+            // Nothing was sent: these are the records that cannot be sealed.
+            const unsealed = new Map(/** @type {any} */ (error).errors?.map((/** @type {CKError} */ one) => [one.recordName, one]));
+            if (items.some(({ record, recordID }) => record && unsealed.has(recordID.recordName))) {
+                return this.#modifyOthers(run, items, unsealed, isAtomic);
+            }
             if (codeOf(error) !== code.limitExceeded || isAtomic || items.length === 1) throw error;
             return this.#modifyHalves(run, items);
         }
     }
 
     /**
-     * Refuses records with encrypted fields, which the engine would send as they are, and sends the others.
+     * Sends the items that are not refused.
      * @param {Run} run
      * @param {Item[]} items
+     * @param {Map<string, any>} errors of records that are refused, by name
      * @param {boolean} isAtomic
      * @returns {Promise<Result[]>} in the order of the items
      */
-    async #modifyOthers(run, items, isAtomic) {
-        const error = localError("ENCRYPTION_REFUSED", "the sync engine sends no record with encrypted fields: save it with saveRecords");
-        const others = isAtomic ? [] : items.filter((item) => !hasEncryptedFields(item));
-        const results = others.length > 0 ? await this.modify(run, others, false) : [];
-        return items.map((item) => results.find((result) => result.item === item) ?? { item, error });
+    async #modifyOthers(run, items, errors, isAtomic) {
+        const { ready, refused } = parted(items, ({ record, recordID }) => record && errors.get(recordID.recordName), isAtomic);
+        const sent = ready.length > 0 ? await this.modify(run, ready, false) : [];
+        const results = new Map([...refused, ...sent].map((result) => [result.item, result]));
+        return items.map((item) => results.get(item) ?? { item, error: unexpected() });
     }
 
     /**
@@ -232,28 +252,37 @@ export class Requests {
         return items.map((item) => {
             const record = answered.get(item.recordID.recordName);
             if (!record) return { item, error: unexpected() };
-            if (isError(record)) return { item, error: serverError({ zoneID, ...record }) };
+            if (isError(record)) return { item, error: errorOf(record, zoneID) };
             return item.record ? { item, record: { ...plainRecord(record), zoneID } } : { item };
         });
     }
 
     /**
-     * Sends a batch under an operation ID. The same batch after one whose answer was lost goes under the same ID: if
-     * the server has it, it answers as it did then, and does nothing twice.
+     * Sends a batch, each request of it under an operation ID. The same batch after one whose answer was lost goes on with
+     * that request, as it was sealed, under the same ID: if the server has it, it answers as it did then, and does nothing
+     * twice.
      * @param {Run} run
      * @param {object} body
      */
-    async #askOnce(run, body) {
+    async #askOnce({ signal, epoch }, body) {
         const text = JSON.stringify(body);
         const now = this.#transport.services.now();
         const lost = this.#lost;
-        const again = lost && lost.text === text && now - lost.at < knownAgain ? lost : undefined;
-        const { operationID, at } = again ?? { operationID: uuid(), at: now };
+        /** @type {Unanswered} */
+        const unanswered = lost && lost.text === text && now - lost.at < knownAgain ? lost : { text, at: now };
         this.#lost = undefined;
+        const send = async (/** @type {any} */ sealed) => {
+            unanswered.operationID ??= uuid();
+            const nacre = { ...sealed.nacre, operationID: unanswered.operationID };
+            const answer = await this.#transport.ask(this.#scope, "records/modify", { ...sealed, nacre }, { signal, epoch });
+            unanswered.operationID = undefined;
+            return answer;
+        };
+        const asking = { ...body, nacre: { details: true } };
         try {
-            return await this.#ask(run, "records/modify", body, { operationID });
+            return await this.#checked(this.#transport.askOpened(this.#scope, "records/modify", asking, { signal, epoch, unanswered }, send));
         } catch (error) {
-            if (!(/** @type {any} */ (error).isServerError)) this.#lost = { text, operationID, at };
+            if (!(/** @type {any} */ (error).isServerError)) this.#lost = unanswered;
             throw error;
         }
     }
@@ -276,3 +305,22 @@ export class Requests {
 
 /** @param {Item} item */
 const hasEncryptedFields = ({ record }) => Object.values(record?.fields ?? {}).some((field) => /** @type {any} */ (field)?.isEncrypted === true);
+
+/**
+ * Parts the items that are not sent. With `isAtomic` one of these keeps the others of its zone back.
+ * @param {Item[]} items of one zone
+ * @param {(item: Item) => any} errorOf the error for which an item is not sent
+ * @param {boolean} isAtomic
+ */
+export function parted(items, errorOf, isAtomic) {
+    /** @type {Result[]} */
+    const refused = [];
+    const ready = items.filter((item) => {
+        const error = errorOf(item);
+        if (error) refused.push({ item, error });
+        return !error;
+    });
+    if (refused.length === 0 || !isAtomic) return { ready, refused };
+    const error = localError("ATOMIC_ERROR", "another record of the zone cannot be sent, and its changes are to be made all or none");
+    return { ready: [], refused: [...refused, ...ready.map((item) => ({ item, error }))] };
+}

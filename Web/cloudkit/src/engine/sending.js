@@ -1,9 +1,10 @@
 /** A send: zones before records, also where the delegate adds zones between two batches. */
 
-import { invalid, localError } from "../error.js";
+import { invalid } from "../error.js";
 import { encodedRecord } from "../values.js";
 import { Batch } from "./batch.js";
 import { endsRun, leavesPending, mayPass, partial } from "./failures.js";
+import { parted } from "./requests.js";
 import { defaultZoneName, recordKey, zoneKey } from "./state.js";
 
 /** @typedef {import("./core.js").Core} Core */
@@ -229,7 +230,7 @@ async function sentBatch(core, batch, run) {
         ending = error;
     }
     for (const items of batch.byZone) {
-        const { ready, refused } = checked(items, batch.isAtomic);
+        const { ready, refused } = parted(items, faultOf, batch.isAtomic);
         results.push(...refused);
         if (ready.length === 0) continue;
         try {
@@ -244,25 +245,16 @@ async function sentBatch(core, batch, run) {
 }
 
 /**
- * Parts the items that cannot be sent as they are. With `isAtomic` one of these keeps the others of its zone back.
- * @param {import("./requests.js").Item[]} items of one zone
- * @param {boolean} isAtomic
+ * The error of a record that cannot be sent as it is.
+ * @param {import("./requests.js").Item} item
  */
-function checked(items, isAtomic) {
-    /** @type {Result[]} */
-    const refused = [];
-    const ready = items.filter((item) => {
-        try {
-            if (item.record) encodedRecord(item.record);
-            return true;
-        } catch (error) {
-            refused.push({ item, error });
-            return false;
-        }
-    });
-    if (refused.length === 0 || !isAtomic) return { ready, refused };
-    const error = localError("ATOMIC_ERROR", "another record of the zone cannot be sent, and its changes are to be made all or none");
-    return { ready: [], refused: [...refused, ...ready.map((item) => ({ item, error }))] };
+function faultOf({ record }) {
+    try {
+        if (record) encodedRecord(record);
+        return undefined;
+    } catch (error) {
+        return error;
+    }
 }
 
 /**

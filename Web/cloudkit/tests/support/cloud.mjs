@@ -35,7 +35,9 @@ const schema = `DEFINE SCHEMA
         tags ENCRYPTED LIST<STRING>,
         at ENCRYPTED TIMESTAMP,
         data ENCRYPTED BYTES,
-        place ENCRYPTED LOCATION
+        place ENCRYPTED LOCATION,
+        scan ASSET,
+        scans LIST<ASSET>
     );`;
 
 function freePort() {
