@@ -6,6 +6,7 @@ import { equal, hex, joined, unhex } from "../src/encryption/bytes.js";
 import { wordList } from "../src/encryption/cloudkit-recovery-words.mjs";
 import { agreementKey, checkKeys, context, digest, keysOf, signed } from "../src/encryption/crypto.js";
 import { answerOf, codeOf, commitmentOf, openingOf, readAnswer, readOpening } from "../src/encryption/enrolment.js";
+import { openFile, SealedSource, sentFile } from "../src/encryption/files.js";
 import { addition, agreementToJoin, beginning, noDevice, placeOf, readLogs, readStatement, recoveryKey, removal } from "../src/encryption/log.js";
 import {
     admissionOf, isWhole, mightWrite, readChain, readRecordManifest, readScopeManifest, recordManifest, ZoneKeys,
@@ -277,4 +278,17 @@ test("a log that follows a signed reset names it, and the device of the reset be
     const other = await beginning(account, own, recovery, key.agreement, reset.head.hash);
     for (const wrong of [unnamed, other]) await assert.rejects(readLogs([...statements, wrong], account), /no signed reset leads to it/);
     await assert.rejects(readLogs([...statements.slice(0, 4), next], account), /no signed reset leads to it/);
+});
+
+test("a file's chunks and root are those of the vectors, and open", async () => {
+    const key = scopeKey(2);
+    const sealer = new SealedSource(new Blob(["a short file"]), { newest: key, place });
+    const sealed = new Uint8Array(await (await sealer.whole()).arrayBuffer());
+    assert.equal(hex(sealed), vectors.files.chunk);
+    const asset = {};
+    sealer.note(asset);
+    assert.equal(sentFile(asset).root, vectors.files.root);
+    const keys = { place, key: (id) => (id === keyIDOf(scope, 2) ? key : undefined) };
+    const shown = { size: sealed.length, encryptionRoot: vectors.files.root };
+    assert.equal(await (await openFile(keys, shown, [sealed.subarray(0, 40), sealed.subarray(40)])).text(), "a short file");
 });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { before, test } from "node:test";
 
-import { containerIdentifier, refusal, startCloud } from "./support/cloud.mjs";
+import { refusal, startCloud } from "./support/cloud.mjs";
+import { commands } from "./support/commands.mjs";
 import { deviceOf, enrolled, fetched, saved, secret } from "./support/secrets.mjs";
 
 let cloud;
@@ -182,43 +182,10 @@ test("another user of the same page gets keys of their own", async () => {
 
 // The framework's commands
 
-/** Runs a command of the framework's as a device of a user, and answers lines that it asks for. */
-async function commands(email, folder) {
-    const { token } = await (await fetch(`${cloud.url}/account/1/sign-in`, {
-        method: "POST",
-        body: JSON.stringify({
-            email, password: "correct horse battery", apiToken: cloud.apiToken, container: containerIdentifier, environment: "development",
-            kind: "account",
-        }),
-    })).json();
-    const env = {
-        ...process.env, CLOUDKIT_SERVER_URL: cloud.url, CLOUDKIT_CONTAINER: containerIdentifier, CLOUDKIT_ENVIRONMENT: "development",
-        CLOUDKIT_API_TOKEN: cloud.apiToken, CLOUDKIT_ACCOUNT_TOKEN: token, XDG_DATA_HOME: `${cloud.folder}/${folder}`, XDG_CONFIG_HOME: cloud.folder,
-    };
-    return (...words) => {
-        const run = spawn(cloud.binary, ["keys", ...words], { env, stdio: "pipe" });
-        let text = "";
-        const waiting = [];
-        const look = () => {
-            for (const one of waiting) if (one.pattern.test(text)) one.resolve(one.pattern.exec(text));
-        };
-        for (const stream of [run.stdout, run.stderr]) stream.setEncoding("utf8").on("data", (more) => { text += more; look(); });
-        return {
-            says: (pattern) => new Promise((resolve, reject) => {
-                waiting.push({ pattern, resolve });
-                run.on("close", () => reject(new Error(text)));
-                look();
-            }),
-            type: (line) => run.stdin.write(`${line}\n`),
-            done: new Promise((resolve) => { run.on("close", (status) => resolve({ status, text })); }),
-        };
-    };
-}
-
 test("a device of the framework lets a page in by code, and renews the key that the page has made", async () => {
     const page = await firstDevice("swift@example.com");
     const { words } = await page.keys.recoveryWords();
-    const keys = await commands("swift@example.com", "swift");
+    const keys = await commands(cloud, "swift@example.com", "swift");
     const recovering = keys("enrol", "--recovery");
     recovering.type(words.join(" "));
     assert.equal((await recovering.done).status, 0, (await recovering.done).text);
@@ -248,7 +215,7 @@ test("a device of the framework lets a page in by code, and renews the key that 
 
 test("a page lets a device of the framework in by code", async () => {
     const page = await firstDevice("page@example.com");
-    const keys = await commands("page@example.com", "page");
+    const keys = await commands(cloud, "page@example.com", "page");
     const joining = keys("enrol");
     const [, name] = await joining.says(/waits as ([0-9a-f]{8})/);
     const device = (await page.keys.waiting()).find((one) => one.name === name);

@@ -2,9 +2,10 @@
 
 import { Fault } from "./bytes.js";
 import { Exchange } from "./exchange.js";
+import { errorOf } from "./faults.js";
 import { openFile } from "./files.js";
 import { AccountKeys } from "./keys.js";
-import { errorOf, RecordRequests } from "./requests.js";
+import { notHere, RecordRequests } from "./requests.js";
 import { Keys } from "./store.js";
 
 /**
@@ -73,7 +74,8 @@ class Encryption {
      */
     openFile(scope, zoneID, options, fetch) {
         return this.#guarded(async () => {
-            const keys = await this.#requests.keysOfFile(scope, zoneID, options);
+            if (!this.seals(scope)) throw notHere();
+            const keys = await this.#requests.keysOfFile(zoneID, options);
             return fetch((asset, bytes) => openFile(keys, asset, bytes));
         });
     }

@@ -64,7 +64,7 @@ async function chunkSealing(key, place) {
  * A file as it is sent. It is sealed twice: for its digests, and as it goes.
  * @implements {Source}
  */
-class SealedSource {
+export class SealedSource {
     #blob;
     #keyID;
     #sealing;

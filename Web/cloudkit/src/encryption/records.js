@@ -112,7 +112,12 @@ export async function openRecord(keys, record, { asked, kept, numbersAsStrings }
         if (!field || field.type !== record.fields[name].type) throw fault("changed");
         fields[name] = { ...field, isEncrypted: true };
     }
-    for (const [name, roots] of listed) if (record.fields?.[name]) fields[name] = withRoots(record.fields[name], roots);
+    for (const [name, roots] of listed) {
+        const field = record.fields?.[name];
+        if (!field) continue;
+        const files = filesIn(field).map((asset, place) => ({ ...asset, encryptionRoot: roots[place] }));
+        fields[name] = { ...field, value: Array.isArray(field.value) ? files : files[0] };
+    }
     return { manifest, fields };
 }
 
@@ -124,27 +129,38 @@ export async function openRecord(keys, record, { asked, kept, numbersAsStrings }
 const filesIn = ({ value }) => (Array.isArray(value) ? value : [value]);
 
 /**
- * A field of sealed files whose values say by which root each is checked.
- * @param {any} field
- * @param {string[]} roots
+ * A record of an answer with its files changed, in copies.
+ * @param {any} record
+ * @param {(asset: any, field: string) => any} change
  */
-function withRoots(field, roots) {
-    const files = filesIn(field).map((asset, place) => ({ ...asset, encryptionRoot: roots[place] }));
-    return { ...field, value: Array.isArray(field.value) ? files : files[0] };
+function withFiles(record, change) {
+    if (!record.fields) return record;
+    const fields = Object.entries(record.fields).map(([name, field]) => {
+        const isFile = (/** @type {any} */ value) => (value?.fileChecksum ?? value?.encryptionRoot) !== undefined;
+        if (!filesIn(field).some(isFile)) return [name, field];
+        const files = filesIn(field).map((value) => (isFile(value) ? change(value, name) : value));
+        return [name, { ...field, value: Array.isArray(field.value) ? files : files[0] }];
+    });
+    return { ...record, fields: Object.fromEntries(fields) };
 }
 
 /**
- * The field of files of an answer without what only this library may say of them: the server could say it.
- * @param {any} field
+ * A record of an answer without the roots that only this library may give its files: the server could give some.
+ * @param {any} record
  */
-export function withoutRoots(field) {
-    const plain = (/** @type {any} */ value) => {
-        if (value?.encryptionRoot === undefined) return value;
-        const { encryptionRoot, ...rest } = value;
-        return rest;
-    };
-    const { value } = field ?? {};
-    return Array.isArray(value) ? { ...field, value: value.map(plain) } : value?.encryptionRoot === undefined ? field : { ...field, value: plain(value) };
+export const withoutRoots = (record) => withFiles(record, ({ encryptionRoot, ...asset }) => asset);
+
+/**
+ * A record as a page gets it that cannot open its values. A sealed value that were saved back would be sealed twice.
+ * Sealed files have no address, under which there are no bytes that the page could use.
+ * @param {any} record
+ * @param {string | undefined} manifest
+ */
+export async function withoutSealed(record, manifest) {
+    const listed = new Set(manifest === undefined ? [] : (await readBase(record, manifest)).parts.files.map(({ name }) => name));
+    const fields = Object.fromEntries(Object.entries(record.fields ?? {}).filter(([, field]) => !isSealed(field)));
+    const closed = withFiles({ ...record, fields }, ({ downloadURL, ...asset }, name) => (listed.has(name) ? asset : { ...asset, downloadURL }));
+    return { ...closed, manifest };
 }
 
 /**

@@ -1,10 +1,10 @@
 /** Requests about records: seals what they save, and opens what is answered. */
 
-import { accountHasNone } from "./account.js";
 import { Fault } from "./bytes.js";
+import { errorOf, Faults, refusal } from "./faults.js";
 import { FileKeys, hasSentFile } from "./files.js";
 import { readLogs } from "./log.js";
-import { baseOf, isSealed, openRecord, parentOf, readBase, RecordFault, sealRecord, versionOf, withoutRoots } from "./records.js";
+import { baseOf, isSealed, openRecord, parentOf, readBase, RecordFault, sealRecord, versionOf, withoutRoots, withoutSealed } from "./records.js";
 import { SeenRecords } from "./seen.js";
 
 /** @typedef {import("./exchange.js").Exchange} Exchange */
@@ -186,21 +186,18 @@ export class RecordRequests {
      * @param {Options} options
      */
     sealer(zoneID, records, withFiles, options) {
-        return this.#files.sealer(zoneID, zoneNameOf(zoneID), records.some(hasEncrypted), options).catch((error) => {
-            throw refusal(error, withFiles);
-        });
+        const work = this.#files.sealer(zoneID, zoneNameOf(zoneID), records.some(hasEncrypted), options);
+        return work.catch((error) => { throw refusal(error, withFiles); });
     }
 
     /**
      * The keys that open the files of a zone.
-     * @param {string} scope the database's
      * @param {any} zoneID
      * @param {Options} options
      */
-    async keysOfFile(scope, zoneID, options) {
-        if (scope !== "PRIVATE") throw notHere();
+    async keysOfFile(zoneID, options) {
         const keys = await this.#exchange.zoneKeys(zoneNameOf(zoneID), options);
-        if (!keys) throw accountHasNone();
+        if (!keys) throw new Fault(`the zone '${zoneNameOf(zoneID)}' has no keys: give the zoneID of the file's record`, "ENCRYPTION_KEYS_REQUIRED");
         return keys;
     }
 
@@ -257,7 +254,7 @@ export class RecordRequests {
      * @param {Options} options
      */
     async #open(shown, zone, answer, { numbersAsStrings, asked, sent }, options) {
-        const record = { ...shown, fields: shown.fields && mapped(shown.fields, withoutRoots) };
+        const record = withoutRoots(shown);
         this.#checkPlain(record, zone, answer.moment, sent !== undefined);
         const text = record.nacre?.manifest;
         if (text === undefined && !hasEncrypted(record)) return record;
@@ -500,82 +497,5 @@ async function needed({ operation, mustSeal, fromServer }) {
     return { needs, known, record };
 }
 
-const notHere = () => new Fault(
+export const notHere = () => new Fault(
     "encrypted values are supported only in the user's own zones of the private database by this version", "INVALID_ARGUMENTS");
-
-/** The faults for which records cannot be sealed. Nothing of a request is sent if it has one. */
-class Faults {
-    /** @type {Fault[]} */
-    #all = [];
-
-    /**
-     * Does what may refuse a record.
-     * @template T
-     * @param {any} record
-     * @param {() => Promise<T>} work
-     * @returns {Promise<T | undefined>} nothing if the record is refused
-     */
-    async noting({ recordName }, work) {
-        try {
-            return await work();
-        } catch (error) {
-            if (!(error instanceof Fault)) throw error;
-            this.#all.push(Object.assign(error, { recordName }));
-            return undefined;
-        }
-    }
-
-    /**
-     * @template T
-     * @param {T} value
-     */
-    unlessAny(value) {
-        if (this.#all.length > 0) throw Object.assign(this.#all[0], { all: this.#all });
-        return value;
-    }
-}
-
-/**
- * What refuses records for one reason.
- * @param {any} error is handed back if it is no fault
- * @param {any[]} records
- */
-function refusal(error, records) {
-    if (!(error instanceof Fault)) return error;
-    const { message, code, cause, remedy } = error;
-    return Object.assign(error, { all: records.map(({ recordName }) => Object.assign(new Fault(message, code, cause), { remedy, recordName })) });
-}
-
-/**
- * Makes an error of the library of what is refused, with those of the records that a request was refused for.
- * @param {Fault} fault
- * @param {import("./encryption.js").Core} core
- * @param {object} [more]
- */
-export function errorOf(fault, { CKError }, more = {}) {
-    const made = (/** @type {Fault} */ { code, message, recordName, remedy, cause }, /** @type {object} */ rest) => (
-        new CKError({ ckErrorCode: code, reason: message, recordName, remedy, ...rest }, cause));
-    return made(fault, { errors: fault.all?.map((one) => made(one, {})), ...more });
-}
-
-/**
- * @param {{ [name: string]: any }} fields
- * @param {(field: any) => any} change
- */
-const mapped = (fields, change) => Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, change(field)]));
-
-/**
- * A record as a page gets it that cannot open its values. A sealed value that were saved back would be sealed twice.
- * Sealed files have no address, under which there are no bytes that the page could use.
- * @param {any} record
- * @param {string | undefined} manifest
- */
-async function withoutSealed(record, manifest) {
-    const files = new Set(manifest === undefined ? [] : (await readBase(record, manifest)).parts.files.map(({ name }) => name));
-    const closed = (/** @type {any} */ { downloadURL, ...asset }) => asset;
-    const fields = Object.entries(record.fields ?? {}).filter(([, field]) => !isSealed(field)).map(([name, field]) => {
-        if (!files.has(name)) return [name, field];
-        return [name, { ...field, value: Array.isArray(field.value) ? field.value.map(closed) : closed(field.value) }];
-    });
-    return { ...record, fields: Object.fromEntries(fields), manifest };
-}
