@@ -35,7 +35,8 @@ function withEngine(device, { atomicByZone = false } = {}) {
         app.toSend.set(recordName, { recordType: "Secret", ...app.records.get(recordName), recordName, zoneID, fields });
         engine.state.add({ pendingRecordZoneChanges: [{ type: "saveRecord", recordID: { recordName, zoneID } }] });
     };
-    const failures = () => app.events.flatMap(({ failedRecordSaves = [] }) => failedRecordSaves.map(({ record, error }) => [record.recordName, error]));
+    const failed = () => app.events.flatMap(({ failedRecordSaves = [] }) => failedRecordSaves);
+    const failures = () => failed().map(({ record, error }) => [record.recordName, error]);
     const pending = () => engine.state.pendingRecordZoneChanges.map(({ recordID }) => recordID.recordName);
     return Object.assign(device, { app, engine, write, failures, pending });
 }

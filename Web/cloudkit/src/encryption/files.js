@@ -252,7 +252,7 @@ export class FileKeys {
         const body = { zoneID, records: [{ recordName: "cloudkit.zoneshare" }] };
         const { records: [item] = [] } = await this.#exchange.ask("records/lookup", body, options);
         if (item?.serverErrorCode === "NOT_FOUND") return false;
-        if (!item || item.serverErrorCode !== undefined) throw new Fault("the server does not tell whether the zone is shared", "UNEXPECTED_SERVER_RESPONSE");
-        return true;
+        if (item && item.serverErrorCode === undefined) return true;
+        throw new Fault("the server does not tell whether the zone is shared", "UNEXPECTED_SERVER_RESPONSE");
     }
 }

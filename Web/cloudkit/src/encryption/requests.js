@@ -186,8 +186,8 @@ export class RecordRequests {
      * @param {Options} options
      */
     sealer(zoneID, records, withFiles, options) {
-        const work = this.#files.sealer(zoneID, zoneNameOf(zoneID), records.some(hasEncrypted), options);
-        return work.catch((error) => { throw refusal(error, withFiles); });
+        return this.#files.sealer(zoneID, zoneNameOf(zoneID), records.some(hasEncrypted), options)
+            .catch((error) => { throw refusal(error, withFiles); });
     }
 
     /**
@@ -373,10 +373,9 @@ export class RecordRequests {
             saving.pending = await this.#again(pending, jobs, results, zone, body.atomic);
         }
         const records = [];
-        for (const [place, item] of results.entries()) {
-            const { operation, sent } = jobs[place];
+        for (const [place, { operation, sent }] of jobs.entries()) {
             const about = { zoneID, numbersAsStrings: body.numbersAsStrings, asked: operation.desiredKeys ?? body.desiredKeys, sent };
-            records.push(await this.#openItem(item, answer, about, options));
+            records.push(await this.#openItem(results[place], answer, about, options));
         }
         return { ...found, records };
     }

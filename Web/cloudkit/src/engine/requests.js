@@ -59,7 +59,8 @@ export class Requests {
      */
     #ask(run, endpoint, body, extension) {
         const { signal, epoch } = run;
-        return this.#checked(this.#transport.askOpened(this.#scope, endpoint, { ...body, nacre: { details: true, ...extension } }, { signal, epoch }));
+        const asked = { ...body, nacre: { details: true, ...extension } };
+        return this.#checked(this.#transport.askOpened(this.#scope, endpoint, asked, { signal, epoch }));
     }
 
     /**
