@@ -1,9 +1,10 @@
 /** The rules by which a device takes the keys of its account from a server, and makes them. */
 
-import { Fault, hex, unhex } from "./bytes.js";
+import { entry, Fault, hex, unhex, withEntry } from "./bytes.js";
 import { makeKeys, random } from "./crypto.js";
 import { addition, agreementToJoin, beginning, isSame, noDevice, otherFingerprint, readLogs, recoveryKey, removal } from "./log.js";
-import { headOf } from "./scope.js";
+import { settleWishes } from "./participants.js";
+import { headOf, readChain, ZoneKeys } from "./scope.js";
 import { accountKeyOf, accountWraps, openAccountKey, openOlderAccountKeys, sealOlderAccountKey } from "./wraps.js";
 
 /** @typedef {import("./crypto.js").Keys} Keys */
@@ -11,12 +12,15 @@ import { accountKeyOf, accountWraps, openAccountKey, openOlderAccountKeys, sealO
 /** @typedef {import("./log.js").Account} Account */
 /** @typedef {import("./wraps.js").AccountKey} AccountKey */
 
+/** @typedef {{ fingerprint: string, number: number, hash: string }} Pin the newest statement that was seen of a log */
+/** @typedef {{ scope: string, number: number, hash: string, before: string[] }} SeenScope the newest manifest of a zone, and the scopes before */
 /**
  * What a device keeps of its account: its own keys, the secret of the recovery key until its user has seen it, the log
- * that it has seen, and the newest manifests of zones.
+ * that it has seen, the newest manifests of zones and of zones of others (by the owner, a line's end and the zone), the
+ * tree of logs, the logs of other users, and the wishes for shares of the user's zones.
  * @typedef {{
- *     device?: Keys, recovery?: string, own?: { fingerprint: string, number: number, hash: string },
- *     scopes: { [zone: string]: { scope: string, number: number, hash: string, before: string[] } },
+ *     device?: Keys, recovery?: string, own?: Pin, scopes: { [zone: string]: SeenScope }, sharedScopes?: { [zone: string]: SeenScope },
+ *     tree?: import("./tree.js").SeenTree, accounts?: { [user: string]: Pin }, wishes?: { [zone: string]: import("./participants.js").Wish[] },
  * }} Kept
  */
 
@@ -29,8 +33,8 @@ import { accountKeyOf, accountWraps, openAccountKey, openOlderAccountKeys, sealO
  *     | { state: "elsewhere" | "removed", log: KeyLog }} AccountState
  */
 
-/** The most zones whose manifests are kept, and the most scopes that a zone's name had before. */
-const [zonesMax, scopesBeforeMax] = [10_000, 20];
+/** The most zones whose manifests are kept, the most scopes that a zone's name had before, and the most other users. */
+const [zonesMax, scopesBeforeMax, accountsMax] = [10_000, 20, 5000];
 
 export const enrolmentRemedy = "Enrol this device: with another one that has keys, or with the 24 recovery words";
 
@@ -102,10 +106,12 @@ export async function toBegin(kept, account, extractable, ended) {
  * @param {Kept} kept which is changed
  * @param {import("./scope.js").ScopeManifest[]} chain
  * @param {string} zone
+ * @param {"scopes" | "sharedScopes"} where
  */
-export function seeScope({ scopes }, chain, zone) {
+function seeScope(kept, chain, zone, where) {
+    const scopes = kept[where] ?? {};
     const newest = chain[chain.length - 1];
-    const seen = Object.hasOwn(scopes, zone) ? scopes[zone] : undefined;
+    const seen = entry(scopes, zone);
     let before = seen?.before ?? [];
     if (seen && seen.scope === newest.scope) {
         const then = chain[seen.number];
@@ -115,12 +121,69 @@ export function seeScope({ scopes }, chain, zone) {
         if (before.includes(newest.scope)) throw new Fault(`the server shows keys of an earlier zone '${zone}', and this device has seen later ones`);
         before = [...before, seen.scope].slice(-scopesBeforeMax);
     }
-    // An own property also where the zone has a name such as __proto__.
-    Object.defineProperty(scopes, zone, {
-        value: { scope: newest.scope, ...headOf(newest), before }, enumerable: true, configurable: true, writable: true,
-    });
-    const other = Object.keys(scopes).find((name) => name !== zone);
-    if (Object.keys(scopes).length > zonesMax && other !== undefined) delete scopes[other];
+    kept[where] = withEntry(scopes, zone, { scope: newest.scope, ...headOf(newest), before }, zonesMax);
+}
+
+/**
+ * Verifies the scope that a server shows for a zone, opens its keys, and keeps its head.
+ * @param {Kept} kept which is changed
+ * @param {{ manifests: Uint8Array[], wraps: Uint8Array[], olderKeys: Uint8Array[] }} shown
+ * @param {{ place: Uint8Array, owner: string, zone: string, key: string }} at the zone, and its name among the kept
+ * @param {OwnKeys} own
+ * @param {Map<string, KeyLog[]>} accounts the verified logs of the other users whom the manifests name
+ */
+export async function takeScope(kept, shown, { place, owner, zone, key }, own, accounts) {
+    const { user } = own.log.account;
+    const isOwn = owner === user;
+    const owners = isOwn ? own.log : accounts.get(owner)?.at(-1);
+    if (!owners) throw new Fault(`the server shows no log of keys of '${owner}', who owns the zone`);
+    const chain = await readChain(shown.manifests, place, owners, [own.log, ...[...accounts.values()].flat()]);
+    const newest = chain[chain.length - 1];
+    seeScope(kept, chain, key, isOwn ? "scopes" : "sharedScopes");
+    for (const one of newest.participants) {
+        const logs = one.user === user ? [] : accounts.get(one.user) ?? [];
+        if (logs.some(({ fingerprint }) => fingerprint === one.fingerprint)) keepAccount(kept, logs[logs.length - 1]);
+    }
+    if (isOwn) settleWishes(kept, newest, zone);
+    return ZoneKeys.open(shown, place, chain, own, { owner: owners, accounts });
+}
+
+// Other users
+
+/**
+ * Verifies the logs of another user's account, and keeps the head of the newest. Any account is taken the first time.
+ * @param {Kept} kept which is changed
+ * @param {Uint8Array[]} statements
+ * @param {Account} account
+ * @param {boolean} isNamed whether the page, or a verified manifest, has named the user. Otherwise an account that was not
+ *     seen is not kept: a server can name any.
+ * @returns {Promise<KeyLog[]>} the newest last; none for an account without keys
+ */
+export async function takeOther(kept, statements, account, isNamed) {
+    const logs = await readLogs(statements, account);
+    const newest = logs[logs.length - 1];
+    if (!newest) return logs;
+    const pin = entry(kept.accounts ?? {}, account.user);
+    if (pin) {
+        const log = logs.find(({ fingerprint }) => fingerprint === pin.fingerprint);
+        if (!log) throw otherFingerprint(pin.fingerprint, newest.fingerprint);
+        log.check(pin);
+    }
+    if (isNamed || pin) keepAccount(kept, newest);
+    return logs;
+}
+
+/**
+ * Keeps the head of a verified log. None that was kept goes for it: the server could put another account in its place.
+ * @param {Kept} kept which is changed
+ * @param {KeyLog} newest
+ */
+function keepAccount(kept, { account: { user }, fingerprint, head }) {
+    const accounts = kept.accounts ?? {};
+    if (entry(accounts, user) === undefined && Object.keys(accounts).length >= accountsMax) {
+        throw new Fault(`this device has seen keys of ${accountsMax} other users, which are the most, and takes none of '${user}'`);
+    }
+    kept.accounts = withEntry(accounts, user, { fingerprint, ...head }, accountsMax + 1);
 }
 
 // Devices that join and leave

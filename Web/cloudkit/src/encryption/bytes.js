@@ -11,7 +11,7 @@ export class Fault extends Error {
 
     /**
      * @param {string} reason
-     * @param {typeof import("../constants.js").localErrorCodes[number]} [code]
+     * @param {typeof import("../constants.js").localErrorCodes[number] | "ACCESS_DENIED"} [code]
      * @param {unknown} [cause]
      */
     constructor(reason, code = "ENCRYPTION_REFUSED", cause = undefined) {
@@ -235,4 +235,28 @@ export class Reader {
  */
 export function checkOrder(reader, names) {
     if (names.some((next, place) => place > 0 && byBytes(names[place - 1], next) >= 0)) throw reader.fault;
+}
+
+/**
+ * An entry of a map that is an object, also where the name is one such as `__proto__`.
+ * @template T
+ * @param {{ [name: string]: T }} map
+ * @param {string} name
+ * @returns {T | undefined}
+ */
+export const entry = (map, name) => (Object.hasOwn(map, name) ? map[name] : undefined);
+
+/**
+ * A map with another entry. Of more than the most entries, the oldest goes.
+ * @template T
+ * @param {{ [name: string]: T }} map
+ * @param {string} name
+ * @param {T | undefined} value nothing takes the entry away
+ * @param {number} max
+ * @returns {{ [name: string]: T }}
+ */
+export function withEntry(map, name, value, max) {
+    const entries = Object.entries(map).filter(([other]) => other !== name);
+    if (value !== undefined && entries.length >= max) entries.shift();
+    return Object.fromEntries(value === undefined ? entries : [...entries, [name, value]]);
 }

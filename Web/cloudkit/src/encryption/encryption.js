@@ -47,9 +47,10 @@ class Encryption {
     /**
      * Whether records of a database are sealed.
      * @param {string} scope the database's
+     * @returns {scope is import("./requests.js").Scope}
      */
     seals(scope) {
-        return scope === "PRIVATE";
+        return scope === "PRIVATE" || scope === "SHARED";
     }
 
     /**
@@ -62,7 +63,7 @@ class Encryption {
      * @returns {Promise<((blob: Blob) => import("../files.js").Source) | undefined>}
      */
     async sealer(scope, zoneID, records, withFiles, options) {
-        return this.seals(scope) ? this.#guarded(() => this.#requests.sealer(zoneID, records, withFiles, options)) : undefined;
+        return this.seals(scope) ? this.#guarded(() => this.#requests.sealer(scope, zoneID, records, withFiles, options)) : undefined;
     }
 
     /**
@@ -75,7 +76,7 @@ class Encryption {
     openFile(scope, zoneID, options, fetch) {
         return this.#guarded(async () => {
             if (!this.seals(scope)) throw notHere();
-            const keys = await this.#requests.keysOfFile(zoneID, options);
+            const keys = await this.#requests.keysOfFile(scope, zoneID, options);
             return fetch((asset, bytes) => openFile(keys, asset, bytes));
         });
     }

@@ -1,280 +1,157 @@
-/** The conversation of a device with the server about the keys of the account that is signed in. */
+/** The conversation of a device with the server about the keys of zones, and who has them. */
 
-import { accountHasNone, hasNoKeys, seeScope, takeAccount, toBegin } from "./account.js";
-import { base64, Fault, unbase64 } from "./bytes.js";
-import { placeOf, readLogs } from "./log.js";
-import { nextScopeKey, readChain, readScopeManifest, ZoneKeys } from "./scope.js";
+import { hasNoKeys, takeScope } from "./account.js";
+import { AccountExchange, busy, bytesOf, triesMax, unlessConflict } from "./accountexchange.js";
+import { base64, entry, Fault, withEntry } from "./bytes.js";
+import { placeOf } from "./log.js";
+import {
+    isInvited, keepWishes, meetList, nextManifest, nextParticipants, takeBack, userOf, wishesIn, withoutKeys,
+} from "./participants.js";
+import { noKeysOfShare, participantOf, permissions, readScopeManifest } from "./scope.js";
 
 /** @typedef {import("./account.js").OwnKeys} OwnKeys */
+/** @typedef {import("./accountexchange.js").Opened} Opened */
+/** @typedef {import("./participants.js").Wish} Wish */
+/** @typedef {import("./scope.js").ZoneKeys} ZoneKeys */
 /** @typedef {import("../transport.js").Cancelling} Cancelling */
-/** @typedef {{ statement: Uint8Array, wraps: Uint8Array[], olderKey?: Uint8Array }} Request */
+/** @typedef {{ manifests: Uint8Array[], wraps: Uint8Array[], olderKeys: Uint8Array[] }} ShownScope manifest 0 is the first */
 /**
- * What this page knows of one account. `asked` is the time at which the account was asked for.
+ * A zone. `key` is its name, behind the name of another owner and a line's end. `zoneID` and `scope` are for requests.
  * @typedef {{
- *     account: import("./log.js").Account, name: string, own?: OwnKeys, asked: number, zones: Map<string, ZoneKeys>,
- * }} Opened
+ *     key: string, zone: string, owner: string, place: Uint8Array, isOwn: boolean,
+ *     zoneID: { zoneName: string, ownerRecordName?: string }, scope: "PRIVATE" | "SHARED",
+ * }} Zone
  */
 
-/** The most statements, and the most manifests of a scope, that are taken from a server. */
-const [statementsMax, manifestsMax] = [10_000, 1000];
-/** Times that a request is made anew because other devices were quicker. */
-export const triesMax = 4;
-/** Milliseconds for which the account is taken as it was. A removed device may read what is saved meanwhile. */
+/** The most manifests of a scope, and the most users whom they name, that are taken from a server. */
+const [manifestsMax, usersMax] = [1000, 1000];
+/** Milliseconds for which accounts are taken as they were. A removed device may read what is saved meanwhile. */
 const accountMilliseconds = 60_000;
 const zonesMax = 1000;
+/** The name of the share of a whole zone. */
+export const zoneShare = "cloudkit.zoneshare";
 
-export const busy = () => new Fault("other devices are changing the keys: try again", "SERVICE_UNAVAILABLE");
-
-/** @param {unknown} list */
-const bytesOf = (list) => (Array.isArray(list) ? list : []).map((text) => unbase64(text, "a form of the server"));
-
-/** @param {Promise<any>} change */
-async function unlessConflict(change) {
-    try {
-        await change;
-        return true;
-    } catch (error) {
-        if (/** @type {any} */ (error)?.ckErrorCode !== "CONFLICT") throw error;
-        return false;
-    }
+/**
+ * The text by which a zone is known here. No name has a line's end.
+ * @param {{ zoneName?: string, ownerRecordName?: string } | undefined} zoneID
+ * @param {string} scope the zone's database
+ */
+export function keyOf(zoneID, scope) {
+    const { zoneName = "_defaultZone", ownerRecordName = "" } = zoneID ?? {};
+    if (/\n/.test(zoneName + ownerRecordName)) throw new Fault("the name of a zone or its owner is not valid", "INVALID_ARGUMENTS");
+    return scope === "SHARED" ? `${ownerRecordName}\n${zoneName}` : zoneName;
 }
 
-export class Exchange {
-    #transport;
-    #store;
-    /** @type {Promise<Opened> | undefined} */
-    #opened;
-
-    /**
-     * @param {import("../transport.js").Transport} transport
-     * @param {import("./store.js").Keys} store
-     */
-    constructor(transport, store) {
-        this.#transport = transport;
-        this.#store = store;
-    }
-
-    get store() {
-        return this.#store;
-    }
-
-    get services() {
-        return this.#transport.services;
-    }
-
-    /** Forgets all that was opened: another user may sign in. */
-    forget() {
-        this.#opened = undefined;
-    }
+export class Exchange extends AccountExchange {
+    /** @type {Set<string>} zones of which the log has told that participants have no keys */
+    #told = new Set();
 
     /**
      * Has the keys of a zone asked for again.
-     * @param {string} zone
+     * @param {string} key
      */
-    async forgetZone(zone) {
-        const opened = await this.#opened;
+    async forgetZone(key) {
+        const opened = await this.known;
         if (!opened) return;
-        opened.zones.delete(zone);
+        opened.zones.delete(key);
         opened.own = undefined;
     }
 
     /**
-     * The user who is signed in, and what is known of the account.
-     * @param {Cancelling} options
-     * @returns {Promise<Opened>}
-     */
-    opened(options) {
-        if (this.#opened) return this.#opened;
-        const opening = this.#transport.ask("PUBLIC", "users/caller", undefined, options).then((answer) => {
-            const { userRecordName: user } = answer.users?.[0] ?? answer;
-            if (typeof user !== "string" || user === "") throw new Fault("the server tells no user");
-            const { config: { containerIdentifier: container, environment }, serverURL } = this.#transport;
-            const name = JSON.stringify([serverURL, container, environment, user]);
-            return { account: { container, environment, user }, name, asked: 0, zones: new Map() };
-        });
-        this.#opened = opening;
-        opening.catch(() => { if (this.#opened === opening) this.#opened = undefined; });
-        return opening;
-    }
-
-    /**
-     * @param {string} endpoint
-     * @param {object} body
-     * @param {Cancelling} options
-     */
-    ask(endpoint, body, options) {
-        return this.#transport.ask("PRIVATE", endpoint, body, options);
-    }
-
-    // The account
-
-    /**
-     * The statements and keys that the server shows.
-     * @param {Cancelling} options
-     * @param {string} [user] another one; without it the caller
-     */
-    async shownAccount(options, user) {
-        /** @type {Uint8Array[]} */
-        const statements = [];
-        while (true) {
-            const page = await this.ask("keys/log", { user, after: statements.length > 0 ? statements.length - 1 : undefined }, options);
-            const more = bytesOf(page.statements);
-            statements.push(...more);
-            if (statements.length > statementsMax || (page.moreComing && more.length === 0)) throw new Fault("the server's log of keys has no end");
-            if (!page.moreComing) return { statements, wraps: bytesOf(page.wraps), olderKeys: bytesOf(page.olderKeys) };
-        }
-    }
-
-    /**
-     * The account as the server shows it now, verified.
-     * @param {Cancelling} options
-     */
-    async accountState(options) {
-        const opened = await this.opened(options);
-        const shown = await this.shownAccount(options);
-        const state = await this.#store.update(opened.name, (kept) => takeAccount(kept, shown, opened.account));
-        opened.own = state.state === "here" ? state.own : undefined;
-        opened.asked = this.services.now();
-        if (state.state === "elsewhere" || state.state === "removed") opened.zones.clear();
-        return state;
-    }
-
-    /**
-     * The newest log of another user, as the server shows it.
-     * @param {string} user
-     * @param {Cancelling} options
-     */
-    async logOf(user, options) {
-        const { account } = await this.opened(options);
-        const logs = await readLogs((await this.shownAccount(options, user)).statements, { ...account, user });
-        return logs[logs.length - 1];
-    }
-
-    /**
-     * The account's keys, if this device has them.
-     * @param {Cancelling} options
-     */
-    async own(options) {
-        const state = await this.accountState(options);
-        if (state.state === "here") return state.own;
-        if (state.state === "none" || state.state === "ended") throw accountHasNone();
-        throw hasNoKeys(state.state === "removed");
-    }
-
-    /**
-     * The account's keys. Begins the account on its first device.
-     * @param {Cancelling} options
-     */
-    async ownForSaving(options) {
-        const { name, account } = await this.opened(options);
-        for (let tries = 0; tries < triesMax; tries += 1) {
-            const state = await this.accountState(options);
-            if (state.state === "here") return state.own;
-            if (state.state === "elsewhere" || state.state === "removed") throw hasNoKeys(state.state === "removed");
-            const ended = state.state === "ended" ? state.log : undefined;
-            // The keys are kept before the server has the statement: a device that the server knows is never lost.
-            await this.append(await this.#store.update(name, (kept) => toBegin(kept, account, this.#store.extractable, ended)), options);
-        }
-        throw busy();
-    }
-
-    /**
-     * Adds a statement to the account's log.
-     * @param {Request} request
-     * @param {Cancelling} options
-     * @returns {Promise<boolean>} false if another device was quicker
-     */
-    append({ statement, wraps, olderKey }, options) {
-        const body = { statement: base64(statement), wraps: wraps.map(base64), olderKey: olderKey && base64(olderKey) };
-        return unlessConflict(this.ask("keys/append", body, options));
-    }
-
-    // Enrolments
-
-    /**
-     * @param {Uint8Array} message
-     * @param {Cancelling} options
-     * @returns {Promise<boolean>} false if the conversation has another message in its place
-     */
-    post(message, options) {
-        return unlessConflict(this.ask("keys/enrolment/post", { message: base64(message) }, options));
-    }
-
-    /**
-     * @param {Cancelling} options
-     * @returns {Promise<{ commitment: string, answer?: string, opening?: string }[]>}
-     */
-    async enrolments(options) {
-        return (await this.ask("keys/enrolment/list", {}, options)).conversations ?? [];
-    }
-
-    // Zones
-
-    /**
      * The keys of a zone for opening values; nothing if the zone has none.
-     * @param {string} zone
+     * @param {string} key
      * @param {Cancelling} options
      */
-    async zoneKeys(zone, options) {
+    async zoneKeys(key, options) {
         const opened = await this.opened(options);
-        const known = opened.zones.get(zone);
+        const known = opened.zones.get(key);
         if (known) return known;
-        const shown = await this.#scope(zone, options);
-        if (shown) return (await this.#open(shown, zone, opened, options)).keys;
-        const seen = async () => Object.hasOwn((await this.#store.read(opened.name)).scopes, zone);
+        const zone = zoneOf(key, opened);
+        const found = await this.#currentScope(zone, options);
+        if (found) return found.keys;
+        const seen = async () => zone.isOwn && Object.hasOwn((await this.store.read(opened.name)).scopes, key);
         if (!await seen()) return undefined;
         const state = await this.accountState(options);
         if (state.state === "ended") return undefined;
         if (state.state === "elsewhere" || state.state === "removed") throw hasNoKeys(state.state === "removed");
         // A log that follows a reset has this device forget the scopes before it.
         if (!await seen()) return undefined;
-        throw new Fault(`the server shows no keys of zone '${zone}', and this device has seen some`);
+        throw new Fault(`the server shows no keys of zone '${key}', and this device has seen some`);
     }
 
     /**
      * The keys of a zone for sealing values. Makes what is missing: the account's log on its first device, the zone's
-     * first key, and its next one after a device was removed.
-     * @param {string} zone
+     * first key, and its next one after somebody left or a device was removed. In another user's zone it makes none.
+     * @param {string} key
      * @param {Cancelling} options
      */
-    async zoneKeysForSaving(zone, options) {
+    async zoneKeysForSaving(key, options) {
         const opened = await this.opened(options);
         // Another device may have removed one since, and that one has the zone's key.
-        if (opened.own && this.services.now() - opened.asked >= accountMilliseconds) await this.accountState(options);
-        const known = opened.zones.get(zone);
+        if (opened.own && this.services.now() - opened.asked >= accountMilliseconds) {
+            await this.accountState(options);
+            for (const [name, keys] of opened.zones) if (keys.isOwn && (keys.isShared || opened.waiting.has(name))) opened.zones.delete(name);
+        }
+        const zone = zoneOf(key, opened);
+        if (!zone.isOwn) {
+            const keys = await this.zoneKeys(key, options);
+            if (!keys) throw new Fault("the zone's owner has made no keys for encrypted values of its participants", "INVALID_ARGUMENTS");
+            if (!keys.mayWrite) throw new Fault("the zone's owner has not signed that this user may write encrypted values", "ACCESS_DENIED");
+            return keys;
+        }
+        const known = opened.zones.get(key);
         if (known && opened.own && !known.mustRenew(opened.own.log)) return known;
-        const place = placeOf(opened.account, zone);
         for (let tries = 0; tries < triesMax; tries += 1) {
-            const shown = await this.#scope(zone, options);
-            const open = shown && await this.#open(shown, zone, opened, options);
-            if (open && !open.keys.mustRenew(open.own.log)) return open.keys;
-            const own = open?.own ?? await this.ownForSaving(options);
-            const { manifest, wraps, olderKey } = await nextScopeKey(place, own, this.services.now(), open?.keys);
-            const body = {
-                zoneID: { zoneName: zone }, manifest: base64(manifest), wraps: wraps.map(base64), olderKey: olderKey && base64(olderKey),
-            };
-            // Another device may have been quicker with a statement of the account.
-            if (!await unlessConflict(this.ask("keys/scopes/modify", body, options))) await this.forgetZone(zone);
+            const keys = await this.#settled(zone, options);
+            if (keys) return keys;
+            const own = await this.ownForSaving(options);
+            await this.#send(await nextManifest(zone.place, own, this.services.now()), zone, options);
         }
         throw busy();
     }
 
     /**
-     * Verifies and opens a scope. Asks for the account if it does not open with what is known of it.
-     * @param {{ manifests: Uint8Array[], wraps: Uint8Array[], olderKeys: Uint8Array[] }} shown
-     * @param {string} zone
-     * @param {Opened} opened
+     * Adds a manifest to the scope of a zone, unless another device is quicker.
+     * @param {Awaited<ReturnType<typeof nextManifest>>} request
+     * @param {Zone} zone
      * @param {Cancelling} options
      */
-    async #open(shown, zone, opened, options) {
+    async #send(request, { key, zone: zoneName }, options) {
+        if (!request) return;
+        const { manifest, wraps, olderKey } = request;
+        const body = { zoneID: { zoneName }, manifest: base64(manifest), wraps: wraps.map(base64), olderKey: olderKey && base64(olderKey) };
+        // Another device may have been quicker with a statement of the account.
+        if (!await unlessConflict(this.ask("keys/scopes/modify", body, options))) await this.forgetZone(key);
+    }
+
+    /**
+     * Asks for the scope of a zone, verifies and opens it; nothing if the zone has none.
+     * @param {Zone} zone
+     * @param {Cancelling} options
+     */
+    #currentScope(zone, options) {
+        const seen = (/** @type {import("./account.js").Kept} */ { scopes, sharedScopes = {} }) => entry(zone.isOwn ? scopes : sharedScopes, zone.key);
+        return this.untilCurrent(seen, options, async () => {
+            const shown = await this.#scope(zone, options);
+            return shown && this.#open(shown, zone, options);
+        });
+    }
+
+    /**
+     * Verifies and opens a scope. Asks for the account if it does not open with what is known of it. A user who was
+     * invited to another user's zone gets an account at the first use.
+     * @param {ShownScope} shown
+     * @param {Zone} zone
+     * @param {Cancelling} options
+     */
+    async #open(shown, zone, options) {
+        const opened = await this.opened(options);
+        const accounts = await this.#accountsOf(shown, opened, options);
         const openWith = async (/** @type {OwnKeys} */ own) => {
-            const place = placeOf(opened.account, zone);
-            const chain = await readChain(shown.manifests, place, own.log);
-            const keys = await ZoneKeys.open(shown, place, chain, own);
-            await this.#store.update(opened.name, (kept) => seeScope(kept, chain, zone));
+            const keys = await this.store.update(opened.name, (kept) => takeScope(kept, shown, zone, own, accounts));
             const [oldest] = opened.zones.keys();
             if (opened.zones.size >= zonesMax && oldest !== undefined) opened.zones.delete(oldest);
-            opened.zones.set(zone, keys);
+            opened.zones.set(zone.key, keys);
             return { keys, own };
         };
         if (opened.own) {
@@ -287,15 +164,35 @@ export class Exchange {
         const state = await this.accountState(options);
         if (state.state === "here") return openWith(state.own);
         if (state.state === "elsewhere" || state.state === "removed") throw hasNoKeys(state.state === "removed");
-        throw new Fault("the server shows keys of a zone without a log of the account's keys");
+        if (zone.isOwn) throw new Fault("the server shows keys of a zone without a log of the account's keys");
+        if (isInvited((await this.share(zone.zoneID, zone.scope, options))?.currentUserParticipant)) await this.ownForSaving(options);
+        throw noKeysOfShare();
     }
 
     /**
-     * The scope of a zone as the server shows it, manifest 0 first; nothing if it has none.
-     * @param {string} zone
+     * The verified logs of the other users whom the manifests of a scope name, by user.
+     * @param {ShownScope} shown
+     * @param {Opened} opened
      * @param {Cancelling} options
      */
-    async #scope(zone, options) {
+    async #accountsOf({ manifests }, { account }, options) {
+        const read = await Promise.all(manifests.map(readScopeManifest));
+        const users = new Set(read.flatMap(({ participants }) => participants.map(({ user }) => user)));
+        users.delete(account.user);
+        if (users.size > usersMax) throw new Fault("the manifests of the scope name too many users");
+        /** @type {Map<string, import("./log.js").KeyLog[]>} */
+        const accounts = new Map();
+        for (const user of [...users].sort()) accounts.set(user, await this.logsOf(user, options, false));
+        return accounts;
+    }
+
+    /**
+     * The scope of a zone as the server shows it; nothing if it has none.
+     * @param {Zone} zone
+     * @param {Cancelling} options
+     * @returns {Promise<ShownScope | undefined>}
+     */
+    async #scope({ zoneID, scope }, options) {
         /** @type {Uint8Array[]} */
         const manifests = [];
         /** @type {{ wraps: Uint8Array[], olderKeys: Uint8Array[] } | undefined} */
@@ -303,7 +200,7 @@ export class Exchange {
         /** @type {number | undefined} */
         let before;
         while (true) {
-            const page = await this.ask("keys/scopes/list", { zoneID: { zoneName: zone }, before }, options);
+            const page = await this.ask("keys/scopes/list", { zoneID, before }, options, scope);
             keys ??= { wraps: bytesOf(page.wraps), olderKeys: bytesOf(page.olderKeys) };
             const more = bytesOf(page.manifests);
             manifests.push(...more);
@@ -313,4 +210,197 @@ export class Exchange {
             before = (await readScopeManifest(manifests[manifests.length - 1])).number;
         }
     }
+
+    // Participants
+
+    /**
+     * The share of a zone as a whole, as the server has it; nothing if there is none.
+     * @param {{ zoneName?: string, ownerRecordName?: string }} zoneID
+     * @param {"PRIVATE" | "SHARED"} scope the zone's database
+     * @param {Cancelling} options
+     */
+    async share(zoneID, scope, options) {
+        const body = { zoneID, records: [{ recordName: zoneShare }], nacre: { details: true } };
+        const { records: [item] = [] } = await this.ask("records/lookup", body, options, scope);
+        if (item?.serverErrorCode === "NOT_FOUND") return undefined;
+        if (!item || item.serverErrorCode !== undefined) throw new Fault(`the zone's share cannot be read: ${item?.reason}`, "SERVICE_UNAVAILABLE");
+        return item;
+    }
+
+    /**
+     * Keeps what the page wishes for the share of a zone of the user's, before the share is saved. On a device without
+     * keys nothing stops the share.
+     * @param {Wish[]} wishes
+     * @param {string} key
+     * @param {Cancelling} options
+     */
+    async wish(wishes, key, options) {
+        const { name } = await this.opened(options);
+        const hasKeys = (await this.store.read(name).catch(() => undefined))?.device !== undefined;
+        try {
+            await this.store.update(name, (kept) => keepWishes(kept, wishes, key, true));
+        } catch (error) {
+            if (hasKeys || !(error instanceof Fault)) throw error;
+            this.services.log("warn", `This device cannot keep who is to have the keys of the zone '${key}': ${error.message}`);
+        }
+        await this.forgetZone(key);
+        for (const { user, permission } of hasKeys ? wishes : []) {
+            if (user === undefined || permission === permissions.none) continue;
+            try {
+                await this.logsOf(user, options, true);
+            } catch (error) {
+                // A server that cannot be asked is the share's own error, or asked again before a key is sealed.
+                if (!(error instanceof Fault) || error.code !== "ENCRYPTION_REFUSED") continue;
+                await this.takeBack(wishes, key, options);
+                throw error;
+            }
+        }
+    }
+
+    /**
+     * Notes that the server has saved the share with these wishes.
+     * @param {Wish[]} wishes
+     * @param {string} key
+     * @param {Cancelling} options
+     */
+    async confirm(wishes, key, options) {
+        const { name } = await this.opened(options);
+        await this.store.update(name, (kept) => keepWishes(kept, wishes, key));
+        await this.forgetZone(key);
+    }
+
+    /**
+     * Takes wishes back whose share the server has not saved.
+     * @param {Wish[]} wishes
+     * @param {string} key
+     * @param {Cancelling} options
+     */
+    async takeBack(wishes, key, options) {
+        const { name } = await this.opened(options);
+        await this.store.update(name, (kept) => takeBack(kept, wishes, key));
+    }
+
+    /**
+     * Forgets the wishes for a zone that was deleted.
+     * @param {string} key
+     * @param {Cancelling} options
+     */
+    async forgetWishes(key, options) {
+        const { name } = await this.opened(options);
+        await this.store.update(name, (kept) => {
+            if (wishesIn(kept, key).length > 0) kept.wishes = withEntry(kept.wishes ?? {}, key, undefined, 0);
+        });
+    }
+
+    /**
+     * Brings the manifest of a zone of the user's up to date with its share, if this device has keys and has seen the
+     * zone's or wishes something.
+     * @param {any[]} list the participants as the server has shown them; none if the share has ended. The answer may be older
+     *     than a save of the share: who takes part is asked for anew.
+     * @param {string} key
+     * @param {Cancelling} options
+     */
+    async meet(list, key, options) {
+        const opened = await this.opened(options);
+        const kept = await this.store.read(opened.name);
+        const isWished = wishesIn(kept, key).length > 0;
+        if (!kept.device || !(isWished || Object.hasOwn(kept.scopes, key))) return;
+        const zone = zoneOf(key, opened);
+        const known = opened.zones.get(key);
+        if (!isWished && known && opened.own) {
+            const participants = nextParticipants(known.manifest, opened.own.log, [], list, known.newestLogs);
+            const request = await nextManifest(zone.place, opened.own, this.services.now(), { last: known, participants, logs: known.newestLogs });
+            if (!request) return this.#tellWithoutKeys(list, known, key);
+        }
+        const keys = await this.#settled(zone, options, true);
+        if (keys) this.#tellWithoutKeys(list, keys, key);
+    }
+
+    /**
+     * The keys of a zone of the user's, whose newest manifest says who takes part now; nothing if the zone has no scope.
+     * @param {Zone} zone
+     * @param {Cancelling} options
+     * @param {boolean} [asksForList] whether the server is asked for the share's participants also if nobody is wished
+     */
+    async #settled(zone, options, asksForList = false) {
+        for (let tries = 0; tries < triesMax; tries += 1) {
+            const found = await this.#currentScope(zone, options);
+            if (!found) return undefined;
+            const request = await this.#next(found, zone, asksForList, options);
+            if (!request) return found.keys;
+            await this.#send(request, zone, options);
+        }
+        throw busy();
+    }
+
+    /**
+     * The request for the next manifest of a scope; nothing if the newest says what is to be said.
+     * @param {{ keys: ZoneKeys, own: OwnKeys }} found
+     * @param {Zone} zone
+     * @param {boolean} asksForList
+     * @param {Cancelling} options
+     */
+    async #next({ keys, own }, zone, asksForList, options) {
+        const opened = await this.opened(options);
+        const logs = keys.newestLogs;
+        const lost = withoutKeys(keys.manifest, logs);
+        let wishes = await this.store.update(opened.name, (kept) => {
+            keepWishes(kept, lost.filter(({ user }) => !wishesIn(kept, zone.key).some((wish) => wish.user === user)), zone.key);
+            return wishesIn(kept, zone.key);
+        });
+        let list;
+        if (asksForList || wishes.length > 0) {
+            const found = (await this.share(zone.zoneID, zone.scope, options))?.participants ?? [];
+            const asked = wishes;
+            list = found;
+            wishes = await this.store.update(opened.name, (kept) => {
+                meetList(kept, found, zone.key, asked, this.services.now());
+                return wishesIn(kept, zone.key);
+            });
+            for (const { user } of wishes) {
+                if (user === undefined || user === own.log.account.user || logs.has(user)) continue;
+                const log = (await this.logsOf(user, options, true)).pop();
+                if (log) logs.set(user, log);
+            }
+        }
+        if (wishes.length > 0) opened.waiting.add(zone.key); else opened.waiting.delete(zone.key);
+        // The list takes a participant away once a removal is saved.
+        const said = wishes.filter(({ isPending, permission }) => !isPending || permission !== permissions.none);
+        const participants = nextParticipants(keys.manifest, own.log, said, list, logs);
+        const request = await nextManifest(zone.place, own, this.services.now(), { last: keys, participants, logs });
+        for (const { user, isNamedByServer } of request ? said : []) {
+            const one = participantOf({ participants }, user);
+            if (!one || !isNamedByServer || participantOf(keys.manifest, user)) continue;
+            this.services.log("warn", `The keys of the zone '${zone.zone}' go to the user ${user}, whom the server names for an invited address. `
+                + `Compare the fingerprint with theirs: ${one.fingerprint}`);
+        }
+        return request;
+    }
+
+    /**
+     * Has the log say once how many participants of a share have no keys.
+     * @param {any[]} list
+     * @param {ZoneKeys} keys
+     * @param {string} key
+     */
+    #tellWithoutKeys(list, keys, key) {
+        const count = list.filter((one) => one?.type !== "OWNER" && one?.acceptanceStatus !== "REMOVED" && !participantOf(keys.manifest, userOf(one))).length;
+        if (count === 0 || this.#told.has(key) || this.#told.size >= zonesMax) return;
+        this.#told.add(key);
+        this.services.log("warn", `${count} of the share of the zone '${key}' have no keys of its encrypted values. Invited ones get them when they have `
+            + "used the zone and this device fetches the share, if a page has added them here");
+    }
+}
+
+/**
+ * @param {string} key
+ * @param {Opened} opened
+ * @returns {Zone}
+ */
+function zoneOf(key, { account }) {
+    const [owner, zone] = key.includes("\n") ? key.split("\n") : [account.user, key];
+    if (owner === "" || (owner === account.user && key !== zone)) throw new Fault("a zone of the shared database is another user's");
+    const place = placeOf({ ...account, user: owner }, zone);
+    if (owner === account.user) return { key, zone, owner, place, isOwn: true, zoneID: { zoneName: zone }, scope: "PRIVATE" };
+    return { key, zone, owner, place, isOwn: false, zoneID: { zoneName: zone, ownerRecordName: owner }, scope: "SHARED" };
 }

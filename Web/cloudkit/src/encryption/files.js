@@ -2,12 +2,15 @@
 
 import { base64, Fault, hex, number } from "./bytes.js";
 import { context, digest, expand, extract, hmac, none } from "./crypto.js";
+import { keyOf } from "./exchange.js";
+import { isInvited } from "./participants.js";
 import { keyIDOf, kinds, open, readSealed, seal } from "./sealing.js";
 import { bucket, padded, unpadded } from "./values.js";
 
 /** @typedef {import("./scope.js").ZoneKeys} ZoneKeys */
 /** @typedef {import("./scope.js").ScopeKey} ScopeKey */
 /** @typedef {import("../files.js").Source} Source */
+/** @typedef {import("../transport.js").Cancelling} Cancelling */
 
 /** Bytes of a chunk, those that a sealed one has more, and the most of a chunk that is announced to the server. */
 const [chunkBytes, overhead, announcedMax] = [1 << 20, 102, 1 << 20];
@@ -208,30 +211,59 @@ export class FileKeys {
      * What makes a source of a file, or nothing where files stay plain: for an account without keys, and in a zone
      * without them if this device has seen none of the account's, or if the zone is shared. The first key would close
      * the zone's files to people who take part already.
+     * @param {string} scope the database's
      * @param {any} zoneID
-     * @param {string} zone its name
      * @param {boolean} makesKeys whether the save makes keys that are missing, for encrypted values
-     * @param {import("../transport.js").Cancelling} options
+     * @param {Cancelling} options
      * @returns {Promise<((blob: Blob) => Source) | undefined>}
      */
-    async sealer(zoneID, zone, makesKeys, options) {
+    async sealer(scope, zoneID, makesKeys, options) {
+        const { account } = await this.#exchange.opened(options);
+        const isOwn = scope === "PRIVATE";
+        if (((zoneID?.ownerRecordName ?? account.user) === account.user) !== isOwn) return undefined;
+        if (!makesKeys && await this.#isEmpty(options)) return undefined;
+        const zone = keyOf(zoneID, scope);
+        const keys = await (isOwn ? this.#ownKeys(zone, makesKeys, options) : this.#keysOfOther(zone, zoneID, options));
+        return keys && ((blob) => new SealedSource(blob, keys));
+    }
+
+    /**
+     * @param {string} zone
+     * @param {boolean} makesKeys
+     * @param {Cancelling} options
+     */
+    async #ownKeys(zone, makesKeys, options) {
         const exchange = this.#exchange;
-        const { account, name } = await exchange.opened(options);
-        if (zoneID?.ownerRecordName !== undefined && zoneID.ownerRecordName !== account.user) return undefined;
-        if (!makesKeys) {
-            if (await this.#isEmpty(options)) return undefined;
-            if (!await exchange.zoneKeys(zone, options)) {
-                if (Object.keys((await exchange.store.read(name)).scopes).length === 0) return undefined;
-                if (await this.#isShared(zoneID, options)) return undefined;
-            }
+        if (!makesKeys && !await exchange.zoneKeys(zone, options)) {
+            const { scopes } = await exchange.store.read((await exchange.opened(options)).name);
+            if (Object.keys(scopes).length === 0 || await exchange.share({ zoneName: zone }, "PRIVATE", options)) return undefined;
         }
-        const keys = await exchange.zoneKeysForSaving(zone, options);
-        return (blob) => new SealedSource(blob, keys);
+        return exchange.zoneKeysForSaving(zone, options);
+    }
+
+    /**
+     * The keys of a zone of another user. Files of people who came by a share's link stay plain, since they get no keys. A
+     * device that has had the zone's keys seals, or fails.
+     * @param {string} zone
+     * @param {any} zoneID
+     * @param {Cancelling} options
+     */
+    async #keysOfOther(zone, zoneID, options) {
+        const exchange = this.#exchange;
+        try {
+            return await exchange.zoneKeys(zone, options) && await exchange.zoneKeysForSaving(zone, options);
+        } catch (error) {
+            if (!(error instanceof Fault) || error.code !== "ENCRYPTION_KEYS_REQUIRED") throw error;
+            const { sharedScopes = {} } = await exchange.store.read((await exchange.opened(options)).name);
+            const hadKeys = Object.hasOwn(sharedScopes, zone);
+            if (hadKeys || isInvited((await exchange.share(zoneID, "SHARED", options))?.currentUserParticipant)) throw error;
+            return undefined;
+        }
     }
 
     /**
      * Whether the account has no keys. Costs a request a minute as long as that is so.
-     * @param {import("../transport.js").Cancelling} options
+     * @param {Cancelling} options
      */
     async #isEmpty(options) {
         const opened = await this.#exchange.opened(options);
@@ -241,18 +273,5 @@ export class FileKeys {
         const { state } = await this.#exchange.accountState(options);
         if (state === "none") this.#empty.set(opened, now);
         return state === "none";
-    }
-
-    /**
-     * Whether the server says that a zone of the user's has a share.
-     * @param {any} zoneID
-     * @param {import("../transport.js").Cancelling} options
-     */
-    async #isShared(zoneID, options) {
-        const body = { zoneID, records: [{ recordName: "cloudkit.zoneshare" }] };
-        const { records: [item] = [] } = await this.#exchange.ask("records/lookup", body, options);
-        if (item?.serverErrorCode === "NOT_FOUND") return false;
-        if (item && item.serverErrorCode === undefined) return true;
-        throw new Fault("the server does not tell whether the zone is shared", "UNEXPECTED_SERVER_RESPONSE");
     }
 }

@@ -4,7 +4,7 @@ import { accountHasNone, enrolmentRemedy, joinRecovered, toRemove } from "./acco
 import { Fault, unhex } from "./bytes.js";
 import { makeKeys } from "./crypto.js";
 import { approve, enrol, waitingDevices } from "./enrolment.js";
-import { busy, triesMax } from "./exchange.js";
+import { busy, triesMax } from "./accountexchange.js";
 import { secretOf, wordsOf } from "./words.js";
 
 /** @typedef {{ signal?: AbortSignal }} Options */
@@ -42,9 +42,13 @@ export class AccountKeys {
             const state = await this.#exchange.accountState(given);
             const { name } = await this.#exchange.opened(given);
             const log = state.state === "none" || state.log.isReset ? undefined : state.log;
-            const hasUnseenWords = state.state === "here" && (await this.#exchange.store.read(name)).recovery !== undefined;
+            const { recovery, tree } = await this.#exchange.store.read(name);
+            const hasUnseenWords = state.state === "here" && recovery !== undefined;
             const next = hasUnseenWords ? "Have the user write the recovery words down" : nextSteps[state.state];
-            return { keys: state.state, generation: log?.generation, devices: log?.enrolled.length ?? 0, hasUnseenWords, next };
+            return {
+                keys: state.state, generation: log?.generation, devices: log?.enrolled.length ?? 0, hasUnseenWords, next,
+                ...tree?.doubt && { treesInDoubt: tree.doubt },
+            };
         });
     }
 
@@ -70,7 +74,7 @@ export class AccountKeys {
             const { account } = await this.#exchange.opened(given);
             const isOwn = userRecordName === undefined || userRecordName === account.user;
             const state = isOwn ? await this.#exchange.accountState(given) : undefined;
-            const log = state ? (state.state === "none" ? undefined : state.log) : await this.#exchange.logOf(userRecordName, given);
+            const log = state ? (state.state === "none" ? undefined : state.log) : (await this.#exchange.logsOf(userRecordName, given, false)).pop();
             if (!log) throw accountHasNone();
             return {
                 userRecordName: log.account.user, fingerprint: groups(log.fingerprint), statement: log.head.number, head: groups(log.head.hash),
@@ -182,5 +186,14 @@ export class AccountKeys {
             const { name } = await this.#exchange.opened(given);
             await this.#exchange.store.update(name, (kept) => { delete kept.recovery; });
         });
+    }
+
+    /**
+     * Takes the tree of logs that the server shows now, and forgets what this device has seen of logs and zones' keys. It
+     * is for a server that was put back from a backup: compare fingerprints again.
+     * @param {any} [options]
+     */
+    trustTree(options) {
+        return this.#promise(options, (given) => this.#exchange.trustTree(given));
     }
 }

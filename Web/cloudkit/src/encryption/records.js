@@ -2,7 +2,7 @@
 
 import { base64, byBytes, Fault, hex, unbase64 } from "./bytes.js";
 import { digest, random } from "./crypto.js";
-import { busy } from "./exchange.js";
+import { busy } from "./accountexchange.js";
 import { sentFile } from "./files.js";
 import { admissionOf, isWhole, mightWrite, nextStamp, readRecordManifest, recordManifest } from "./scope.js";
 import { keyIDOf, kinds, open, readSealed, seal, valueContext } from "./sealing.js";
@@ -40,6 +40,9 @@ export class RecordFault extends Fault {
 
 /** @param {any} field of an answer */
 export const isSealed = (field) => field?.isEncrypted === true;
+
+/** @param {any} record */
+export const hasEncrypted = (record) => Object.values(record?.fields ?? {}).some(isSealed);
 
 /**
  * @param {ZoneKeys} keys
@@ -174,7 +177,7 @@ async function checkRecord(keys, manifest, record, shown) {
     const key = keys.key(manifest.parts.keyID);
     if (!key) throw new RecordFault("otherKey", record.recordName);
     if (!await isWhole(manifest, key, placeOf(keys, record), shown)) throw new RecordFault("changed", record.recordName);
-    if (!await mightWrite(manifest, keys.chain, keys.log)) throw new RecordFault("otherKey", record.recordName);
+    if (!await mightWrite(manifest, keys.chain, keys.logs)) throw new RecordFault("otherKey", record.recordName);
 }
 
 /**
@@ -245,7 +248,7 @@ export async function sealRecord(keys, record, { base, hasAllKeys, now }) {
         keyID, number, stamp, writer: device.id, parent: parentOf(record, base),
         fields: [...left, ...[...hashes].map(([name, hash]) => ({ name, hash }))],
         files: files.sort((one, other) => byBytes(one.name, other.name)),
-        admission: await admissionOf(base, { scope: newest.scope, number, stamp }, place, device),
+        admission: await admissionOf(base, { scope: newest.scope, number, stamp }, place, device, keys.isOwn),
     };
     const form = await recordManifest(parts, newest, place, device);
     const sent = { ...record, fields, nacre: { ...record.nacre, manifest: base64(form), base: base && base64(await digest(base.bytes)) } };

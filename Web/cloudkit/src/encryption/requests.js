@@ -1,17 +1,20 @@
 /** Requests about records: seals what they save, and opens what is answered. */
 
 import { Fault } from "./bytes.js";
+import { keyOf } from "./exchange.js";
 import { errorOf, Faults, refusal } from "./faults.js";
 import { FileKeys, hasSentFile } from "./files.js";
 import { readLogs } from "./log.js";
-import { baseOf, isSealed, openRecord, parentOf, readBase, RecordFault, sealRecord, versionOf, withoutRoots, withoutSealed } from "./records.js";
-import { SeenRecords } from "./seen.js";
+import { Answers } from "./opening.js";
+import { baseOf, hasEncrypted, isSealed, parentOf, readBase, sealRecord } from "./records.js";
 
 /** @typedef {import("./exchange.js").Exchange} Exchange */
+/** @typedef {import("./opening.js").Answer} Answer */
 /** @typedef {import("./records.js").Version} Version */
+/** @typedef {"PRIVATE" | "SHARED"} Scope */
 /**
  * `unanswered` keeps a save whose answer may be lost: given again with the same body, it is sent again as it was sealed.
- * @typedef {import("../transport.js").Cancelling & { unanswered?: { saving?: Saving } }} Options
+ * @typedef {import("../transport.js").Cancelling & { unanswered?: { saving?: Saving, begun?: import("./shares.js").Begun } }} Options
  */
 /** @typedef {(body: any) => Promise<any>} Send */
 /**
@@ -32,16 +35,9 @@ const [keyReason, manifestReason] = [
 ];
 /** Times that saves are sealed and sent again. */
 const triesMax = 4;
-const defaultZone = "_defaultZone";
 /** The server's reason for the end of a zone whose account was reset. */
 const resetReason = "ENCRYPTED_DATA_RESET";
 const details = { details: true };
-
-/** @param {any} zoneID */
-const zoneNameOf = (zoneID) => zoneID?.zoneName ?? defaultZone;
-
-/** @param {any} record */
-const hasEncrypted = (record) => Object.values(record?.fields ?? {}).some(isSealed);
 
 /** @param {any} record */
 const isForSealing = (record) => Object.values(record?.fields ?? {}).some((field) => isSealed(field) || hasSentFile(field));
@@ -52,26 +48,11 @@ const isForced = ({ operationType }) => operationType.startsWith("force");
 /** @param {any} operation */
 const hasAllKeys = ({ operationType }) => ["create", "replace", "forceReplace"].includes(operationType);
 
-/** What one answer opens with: its moment, and for each zone the keys, which are asked for again once. */
-class Answer {
-    /** @type {Map<string, import("./scope.js").ZoneKeys | undefined>} */
-    keys = new Map();
-    /** @type {Set<string>} */
-    renewed = new Set();
-
-    /** @param {number} moment the value of `SeenRecords.moment` before the request */
-    constructor(moment) {
-        this.moment = moment;
-    }
-}
-
 export class RecordRequests {
     #exchange;
     #core;
     #files;
-    #seen = new SeenRecords();
-    /** @type {Set<string>} zones of which the log has said that their values cannot be opened */
-    #told = new Set();
+    #answers;
 
     /**
      * @param {Exchange} exchange
@@ -81,12 +62,12 @@ export class RecordRequests {
         this.#exchange = exchange;
         this.#core = core;
         this.#files = new FileKeys(exchange);
+        this.#answers = new Answers(exchange, core);
     }
 
     /** Forgets what was seen: another user may sign in. */
     forget() {
-        this.#seen = new SeenRecords();
-        this.#told.clear();
+        this.#answers = new Answers(this.#exchange, this.#core);
     }
 
     /**
@@ -98,45 +79,43 @@ export class RecordRequests {
      * @param {Options} options
      */
     async ask(scope, endpoint, body, send, options) {
-        if (scope !== "PRIVATE") {
+        if (scope !== "PRIVATE" && scope !== "SHARED") {
             if (endpoint === "records/modify" && body.operations.some((/** @type {any} */ { record }) => hasEncrypted(record))) throw notHere();
             return send(body);
         }
-        const answer = new Answer(this.#seen.moment);
+        const answers = this.#answers;
+        const answer = answers.begin(scope);
         switch (endpoint) {
             case "records/modify": return this.#modify(body, send, answer, options);
             case "records/lookup": {
                 const found = await send(body);
                 const asked = (/** @type {number} */ place) => body.records[place]?.desiredKeys ?? body.desiredKeys;
-                return { ...found, records: await this.#openAll(found.records, answer, { ...body, asked }, options) };
+                const zoneID = (/** @type {number} */ place) => body.records[place]?.zoneID ?? body.zoneID ?? {};
+                return { ...found, records: await answers.openAll(found.records, answer, { ...body, zoneID, asked }, options) };
             }
             case "records/query": {
                 const found = await send({ ...body, nacre: { ...body.nacre, ...details } });
-                return { ...found, records: await this.#openAll(found.records, answer, { ...body, asked: () => body.desiredKeys }, options) };
+                const about = { ...body, zoneID: () => body.zoneID ?? (body.zoneWide ? undefined : {}), asked: () => body.desiredKeys };
+                return { ...found, records: await answers.openAll(found.records, answer, about, options) };
             }
             case "changes/zone": return this.#changes(body, send, answer, options);
             case "changes/database": {
                 const found = await send({ ...body, nacre: { ...body.nacre, ...details } });
                 const deleted = (found.zones ?? []).filter((/** @type {any} */ zone) => zone.deleted);
-                await this.#checkReset(deleted.filter((/** @type {any} */ { nacre }) => nacre?.reason === resetReason), options);
-                for (const { zoneID } of deleted) await this.#forgetZone(zoneNameOf(zoneID));
+                const reset = deleted.filter((/** @type {any} */ { nacre }) => nacre?.reason === resetReason);
+                await this.#checkReset(reset.map((/** @type {any} */ { zoneID }) => answer.keyOf(zoneID)), options);
+                for (const { zoneID } of deleted) await answers.forgetZone(answer.keyOf(zoneID), options);
                 return body.nacre ? found : { ...found, zones: found.zones?.map((/** @type {any} */ { nacre, ...zone }) => zone) };
             }
             case "zones/modify": {
                 const found = await send(body);
                 for (const { operationType, zone: { zoneID } } of body.operations) {
-                    if (operationType === "delete") await this.#forgetZone(zoneNameOf(zoneID));
+                    if (operationType === "delete") await answers.forgetZone(answer.keyOf(zoneID), options);
                 }
                 return found;
             }
             default: return send(body);
         }
-    }
-
-    /** @param {string} zone */
-    async #forgetZone(zone) {
-        this.#seen.forgetZone(zone);
-        await this.#exchange.forgetZone(zone);
     }
 
     /**
@@ -149,24 +128,25 @@ export class RecordRequests {
         const found = await send({ ...body, nacre: { ...body.nacre, ...details } });
         const zones = [];
         for (const zone of found.zones ?? []) {
-            const name = zone.zoneID?.zoneName;
-            const asked = body.zones.find((/** @type {any} */ { zoneID }) => zoneID.zoneName === name) ?? {};
-            const about = { zoneID: zone.zoneID, numbersAsStrings: asked.numbersAsStrings, asked: () => asked.desiredKeys };
-            zones.push(zone.records ? { ...zone, records: await this.#openAll(zone.records, answer, about, options) } : zone);
+            const name = answer.keyOf(zone.zoneID);
+            const asked = body.zones.find((/** @type {any} */ { zoneID }) => answer.keyOf(zoneID) === name) ?? {};
+            const about = { zoneID: () => zone.zoneID, numbersAsStrings: asked.numbersAsStrings, asked: () => asked.desiredKeys };
+            zones.push(zone.records ? { ...zone, records: await this.#answers.openAll(zone.records, answer, about, options) } : zone);
         }
         return { ...found, zones };
     }
 
     /**
-     * Holds back that zones were reset, as long as the log of which this device has seen their keys has no signed reset.
-     * @param {{ zoneID: any }[]} zones
+     * Holds back that zones of the user's were reset, as long as the log of which this device has seen their keys has no
+     * signed reset.
+     * @param {string[]} zones
      * @param {Options} options
      */
     async #checkReset(zones, options) {
         if (zones.length === 0) return;
         const { name, account } = await this.#exchange.opened(options);
         const { own, scopes } = await this.#exchange.store.read(name);
-        if (!own || !zones.some(({ zoneID }) => Object.hasOwn(scopes, zoneNameOf(zoneID)))) return;
+        if (!own || !zones.some((zone) => Object.hasOwn(scopes, zone))) return;
         const logs = await readLogs((await this.#exchange.shownAccount(options)).statements, account);
         const log = logs.find(({ fingerprint }) => fingerprint === own.fingerprint);
         log?.check(own);
@@ -180,155 +160,27 @@ export class RecordRequests {
 
     /**
      * What makes a source of a file of records in a zone; nothing where files stay plain.
+     * @param {Scope} scope the database's
      * @param {any} zoneID
      * @param {any[]} records
      * @param {any[]} withFiles those that have files
      * @param {Options} options
      */
-    sealer(zoneID, records, withFiles, options) {
-        return this.#files.sealer(zoneID, zoneNameOf(zoneID), records.some(hasEncrypted), options)
-            .catch((error) => { throw refusal(error, withFiles); });
+    sealer(scope, zoneID, records, withFiles, options) {
+        return this.#files.sealer(scope, zoneID, records.some(hasEncrypted), options).catch((error) => { throw refusal(error, withFiles); });
     }
 
     /**
      * The keys that open the files of a zone.
+     * @param {Scope} scope the database's
      * @param {any} zoneID
      * @param {Options} options
      */
-    async keysOfFile(zoneID, options) {
-        const keys = await this.#exchange.zoneKeys(zoneNameOf(zoneID), options);
-        if (!keys) throw new Fault(`the zone '${zoneNameOf(zoneID)}' has no keys: give the zoneID of the file's record`, "ENCRYPTION_KEYS_REQUIRED");
+    async keysOfFile(scope, zoneID, options) {
+        const zone = keyOf(zoneID, scope);
+        const keys = await this.#exchange.zoneKeys(zone, options);
+        if (!keys) throw new Fault(`the zone '${zone}' has no keys: give the zoneID of the file's record`, "ENCRYPTION_KEYS_REQUIRED");
         return keys;
-    }
-
-    // Opening
-
-    /**
-     * @param {any[] | undefined} items of an answer
-     * @param {Answer} answer
-     * @param {{ zoneID?: any, numbersAsStrings?: boolean, asked: (place: number) => string[] | undefined }} about
-     * @param {Options} options
-     */
-    async #openAll(items, answer, about, options) {
-        const opened = [];
-        for (const [place, item] of (items ?? []).entries()) {
-            opened.push(await this.#openItem(item, answer, { ...about, asked: about.asked(place) }, options));
-        }
-        return opened;
-    }
-
-    /**
-     * Opens a record of an answer, or the server's record in an error. An item that is refused is an error of ours.
-     * @param {any} item
-     * @param {Answer} answer
-     * @param {{ zoneID?: any, numbersAsStrings?: boolean, asked?: string[], sent?: Version }} about
-     * @param {Options} options
-     */
-    async #openItem(item, answer, about, options) {
-        const zoneID = item?.zoneID ?? about.zoneID;
-        const zone = zoneNameOf(zoneID);
-        try {
-            if (item instanceof this.#core.CKError) return item;
-            const { serverRecord } = item?.nacre ?? {};
-            if (item?.serverErrorCode !== undefined) {
-                if (!serverRecord) return item;
-                const record = await this.#open(serverRecord, zone, answer, { ...about, asked: undefined, sent: undefined }, options);
-                return { ...item, nacre: { ...item.nacre, serverRecord: record } };
-            }
-            if (item?.deleted) {
-                this.#seen.forget(zone, item.recordName);
-                return item;
-            }
-            return await this.#open(item, zone, answer, about, options);
-        } catch (error) {
-            if (!(error instanceof Fault) || error.code !== "ENCRYPTION_REFUSED") throw error;
-            return errorOf(error, this.#core, { recordName: item?.recordName, zoneID });
-        }
-    }
-
-    /**
-     * @param {any} shown the record
-     * @param {string} zone
-     * @param {Answer} answer
-     * @param {{ numbersAsStrings?: boolean, asked?: string[], sent?: Version }} about
-     * @param {Options} options
-     */
-    async #open(shown, zone, answer, { numbersAsStrings, asked, sent }, options) {
-        const record = withoutRoots(shown);
-        this.#checkPlain(record, zone, answer.moment, sent !== undefined);
-        const text = record.nacre?.manifest;
-        if (text === undefined && !hasEncrypted(record)) return record;
-        const seen = this.#seen.note(zone, record.recordName, answer.moment)?.version;
-        const kept = sent && (!seen || seen.stamp < sent.stamp) ? sent : seen;
-        while (true) {
-            const keys = await this.#keys(zone, answer, options);
-            if (!keys) return await withoutSealed(record, text);
-            try {
-                const { manifest, fields } = await openRecord(keys, record, { asked, kept, numbersAsStrings });
-                this.#seen.add(zone, record, manifest, versionOf(manifest));
-                return { ...record, fields: { ...record.fields, ...fields }, manifest: text };
-            } catch (error) {
-                if (!(error instanceof RecordFault) || !["otherKey", "otherScope"].includes(error.kind)) throw error;
-                // Another device may have made a newer key, or the zone.
-                if (!answer.renewed.has(zone)) {
-                    answer.renewed.add(zone);
-                    answer.keys.delete(zone);
-                    await this.#exchange.forgetZone(zone);
-                } else if (error.kind === "otherScope") {
-                    this.#tell(zone, error.message);
-                    return await withoutSealed(record, text);
-                } else {
-                    throw error;
-                }
-            }
-        }
-    }
-
-    /**
-     * Refuses a record that lacks encryption which this page has seen it have.
-     * @param {any} record
-     * @param {string} zone
-     * @param {number} moment
-     * @param {boolean} wasSealed whether it is the answer to a save that was sealed
-     */
-    #checkPlain(record, zone, moment, wasSealed) {
-        const plain = Object.entries(record.fields ?? {}).filter(([, field]) => !isSealed(field));
-        if (plain.some(([name]) => this.#seen.isEncrypted(record.recordType, name))) throw new RecordFault("plain", record.recordName);
-        if (record.nacre?.manifest !== undefined) return;
-        // A record that was deleted and made again, by its date, may have no encrypted values any more.
-        const created = this.#seen.note(zone, record.recordName, moment)?.created;
-        const isSame = created !== undefined && (record.created?.timestamp ?? 0) <= created;
-        if (isSame || wasSealed) throw new RecordFault("rolledBack", record.recordName);
-    }
-
-    /**
-     * The keys for opening values of a zone; nothing if this device has none, which the log tells once.
-     * @param {string} zone
-     * @param {Answer} answer
-     * @param {Options} options
-     */
-    async #keys(zone, answer, options) {
-        if (answer.keys.has(zone)) return answer.keys.get(zone);
-        let keys;
-        try {
-            keys = await this.#exchange.zoneKeys(zone, options);
-            if (!keys) this.#tell(zone, "the zone has no keys");
-        } catch (error) {
-            if (!(error instanceof Fault) || error.code !== "ENCRYPTION_KEYS_REQUIRED") throw error;
-            this.#tell(zone, error.message);
-        }
-        answer.keys.set(zone, keys);
-        return keys;
-    }
-
-    /**
-     * @param {string} zone
-     * @param {string} reason
-     */
-    #tell(zone, reason) {
-        if (this.#told.has(zone)) return;
-        this.#told.add(zone);
-        this.#exchange.services.log("warn", `Encrypted values of the zone '${zone}' cannot be opened: ${reason}`);
     }
 
     // Saving
@@ -340,8 +192,33 @@ export class RecordRequests {
      * @param {Options} options
      */
     async #modify(body, send, answer, options) {
+        const zone = answer.keyOf(body.zoneID);
+        if (answer.scope === "SHARED") return this.#sendJobs(body, send, answer, options);
+        const { shares } = this.#answers;
+        const { operations, saying } = await shares.begin(body.operations, zone, options);
+        if (!saying) return this.#sendJobs(body, send, answer, options);
+        /** @type {any[] | undefined} */
+        let results;
+        try {
+            return await this.#sendJobs({ ...body, operations }, send, answer, options, async (found) => {
+                results = found;
+                await shares.end(saying, found, zone, options);
+            });
+        } finally {
+            if (!results) await shares.end(saying, undefined, zone, options);
+        }
+    }
+
+    /**
+     * @param {any} body
+     * @param {Send} send
+     * @param {Answer} answer
+     * @param {Options} options
+     * @param {(results: any[]) => Promise<void>} [sent] takes the answers before they are opened
+     */
+    async #sendJobs(body, send, answer, options, sent = async () => {}) {
         const zoneID = body.zoneID;
-        const zone = zoneNameOf(zoneID);
+        const zone = answer.keyOf(zoneID);
         const { unanswered = {} } = options;
         /** @type {Saving} */
         const saving = (unanswered.saving ??= {
@@ -372,10 +249,12 @@ export class RecordRequests {
             Object.assign(saving, { operations: undefined, pending: [], tries: saving.tries + 1 });
             saving.pending = await this.#again(pending, jobs, results, zone, body.atomic);
         }
+        await sent(results);
         const records = [];
-        for (const [place, { operation, sent }] of jobs.entries()) {
-            const about = { zoneID, numbersAsStrings: body.numbersAsStrings, asked: operation.desiredKeys ?? body.desiredKeys, sent };
-            records.push(await this.#openItem(results[place], answer, about, options));
+        for (const [place, { operation, sent: version }] of jobs.entries()) {
+            const asked = operation.desiredKeys ?? body.desiredKeys;
+            const about = { zoneID: zoneID ?? {}, numbersAsStrings: body.numbersAsStrings, asked, sent: version };
+            records.push(await this.#answers.openItem(results[place], answer, about, options));
         }
         return { ...found, records };
     }
@@ -424,7 +303,7 @@ export class RecordRequests {
         }
         const toSeal = parts.filter(({ needs }) => needs);
         if (toSeal.length === 0) return faults.unlessAny(parts.map(({ job, record }) => ({ ...job.operation, record })));
-        const keys = await this.#keysForSaving(zone, zoneID, options).catch((error) => {
+        const keys = await this.#keysForSaving(zone, zoneID, answer, options).catch((error) => {
             throw refusal(error, toSeal.map(({ record }) => record));
         });
         const unknown = toSeal.filter(({ job, known }) => known === undefined && job.operation.operationType !== "create");
@@ -447,11 +326,12 @@ export class RecordRequests {
     /**
      * @param {string} zone
      * @param {any} zoneID
+     * @param {Answer} answer
      * @param {Options} options
      */
-    async #keysForSaving(zone, zoneID, options) {
+    async #keysForSaving(zone, zoneID, { scope }, options) {
         const { account } = await this.#exchange.opened(options);
-        if (zoneID?.ownerRecordName !== undefined && zoneID.ownerRecordName !== account.user) throw notHere();
+        if (scope === "PRIVATE" && zoneID?.ownerRecordName !== undefined && zoneID.ownerRecordName !== account.user) throw notHere();
         return this.#exchange.zoneKeysForSaving(zone, options);
     }
 
@@ -467,11 +347,11 @@ export class RecordRequests {
         const stored = new Map();
         if (records.length === 0) return stored;
         const body = { zoneID, desiredKeys: [], records: records.map(({ recordName }) => ({ recordName })), nacre: details };
-        const { records: items = [] } = await this.#exchange.ask("records/lookup", body, options);
-        const later = new Answer(Math.max(answer.moment, this.#seen.moment));
+        const { records: items = [] } = await this.#exchange.ask("records/lookup", body, options, answer.scope);
+        const later = this.#answers.after(answer);
         for (const item of items) {
             if (item.serverErrorCode !== undefined) continue;
-            const opened = await faults.noting(item, () => this.#open(item, zoneNameOf(zoneID), later, { asked: [] }, options));
+            const opened = await faults.noting(item, () => this.#answers.open(item, answer.keyOf(zoneID), later, { asked: [] }, options));
             stored.set(item.recordName, opened?.manifest);
         }
         return stored;
@@ -497,4 +377,4 @@ async function needed({ operation, mustSeal, fromServer }) {
 }
 
 export const notHere = () => new Fault(
-    "encrypted values are supported only in the user's own zones of the private database by this version", "INVALID_ARGUMENTS");
+    "encrypted values are supported only in the user's own zones of the private database, and in zones of the shared one", "INVALID_ARGUMENTS");

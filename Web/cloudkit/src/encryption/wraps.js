@@ -51,11 +51,12 @@ export function readWrap(bytes) {
  * Opens a wrap, which an enrolled device must have signed.
  * @param {Wrap} shown
  * @param {{ agrees: CryptoKey, agreement: string }} recipient
- * @param {KeyLog} log of the sender and of the recipient
+ * @param {KeyLog} senders of the sender
+ * @param {KeyLog} log of the recipient
  * @param {Uint8Array} place
  */
-export async function openWrap(shown, recipient, log, place) {
-    const sender = log.device(shown.sender);
+export async function openWrap(shown, recipient, senders, log, place) {
+    const sender = senders.device(shown.sender);
     if (!sender || !await shown.isSignedBy(sender.signing)) {
         throw new Fault(`key ${shown.subject} comes from device ${shown.sender}, which is not enrolled or did not sign it`);
     }
@@ -89,7 +90,7 @@ export async function accountWraps(key, log, sender, only) {
 export async function openAccountKey(wraps, recipient, id, log) {
     const found = wraps.map(readWrap).find(({ as, subject }) => as === "account" && subject === id);
     if (!found) throw new Fault("the server shows no account key for this device");
-    const key = await accountKeyOf(found.generation, await openWrap(found, recipient, log, placeOf(log.account)));
+    const key = await accountKeyOf(found.generation, await openWrap(found, recipient, log, log, placeOf(log.account)));
     if (key.agreement !== log.accountKeys[key.generation - 1]) throw cannotBeOpened();
     if (key.generation !== log.generation) {
         throw new Fault(`the server shows account key ${key.generation} for this device, and the log has ${log.generation}`);
