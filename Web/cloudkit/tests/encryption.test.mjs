@@ -136,11 +136,11 @@ test("the keys of a scope open from their wrap and under each other", async () =
     assert.equal(hex(opened), vectors.secrets["scope key 2"]);
 });
 
-test("a chain of manifests counts for its zone, its owner and without participants", async () => {
+test("a chain of manifests counts for its zone and its owner, and without a permission for a link", async () => {
     const manifests = Object.values(vectors.scope).map(unhex);
     const newest = await log();
     assert.equal((await readChain(manifests.slice(0, 1), place, newest))[0].number, 0);
-    await assert.rejects(readChain(manifests, place, newest), /the zone is shared/);
+    await assert.rejects(readChain(manifests, place, newest), /given away by a link/);
     await assert.rejects(readChain(manifests.slice(0, 1), placeOf(account, "Other"), newest), /another scope/);
     await assert.rejects(readChain([], place, newest), /no manifest/);
     const changed = Uint8Array.from(manifests[0]);
@@ -209,11 +209,11 @@ test("a record's manifest is that of the vectors, also of a moved record, and sa
     const made = await recordManifest(parts, key, record, own);
     assert.equal(hex(made), vectors.records.manifest);
     const elsewhere = /** @type {any} */ ({ scope: "00".repeat(16), parts: {} });
-    const admission = await admissionOf(elsewhere, { scope, number: 1, stamp }, record, own);
+    const admission = await admissionOf(elsewhere, { scope, number: 1, stamp }, record, own, true);
     assert.equal(hex(await recordManifest({ ...parts, admission }, key, record, own)), vectors.records["manifest of a moved record"]);
     const manifest = await readRecordManifest(made);
     const asked = new Set(hashes.keys());
-    assert.ok(await mightWrite(manifest, chain, newest));
+    assert.ok(await mightWrite(manifest, chain, [newest]));
     assert.ok(await isWhole(manifest, key, record, { hashes, parent: "chapter", asked }));
     const fewer = new Map([...hashes].slice(1));
     const swapped = new Map(hashes).set("field0", hashes.get("field1"));
@@ -224,7 +224,7 @@ test("a record's manifest is that of the vectors, also of a moved record, and sa
     })) assert.ok(!await isWhole(manifest, key, record, shown), what);
     assert.ok(!await isWhole(manifest, key, { ...record, name: "other" }, { hashes, parent: "chapter", asked }));
     const changed = await readRecordManifest(joined(made.slice(0, -1), [made[made.length - 1] ^ 1]));
-    assert.ok(!await mightWrite(changed, chain, newest));
+    assert.ok(!await mightWrite(changed, chain, [newest]));
 });
 
 test("forms that are cut, or have a byte more, cannot be read", async () => {
