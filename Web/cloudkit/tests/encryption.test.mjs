@@ -8,13 +8,15 @@ import { agreementKey, checkKeys, context, digest, keysOf, signed } from "../src
 import { answerOf, codeOf, commitmentOf, openingOf, readAnswer, readOpening } from "../src/encryption/enrolment.js";
 import { openFile, SealedSource, sentFile } from "../src/encryption/files.js";
 import { addition, agreementToJoin, beginning, noDevice, placeOf, readLogs, readStatement, recoveryKey, removal } from "../src/encryption/log.js";
+import { keepWishes, meetList, nextManifest, nextParticipants, wishesIn, wishesOf } from "../src/encryption/participants.js";
 import {
     admissionOf, isWhole, mightWrite, readChain, readRecordManifest, readScopeManifest, recordManifest, ZoneKeys,
 } from "../src/encryption/scope.js";
 import { keyIDOf, kinds, open, readSealed, seal, valueContext } from "../src/encryption/sealing.js";
 import { fieldOf, plaintextOf } from "../src/encryption/values.js";
+import { extendsTree, includes, readTreeHead, takeTree } from "../src/encryption/tree.js";
 import { secretOf, wordsOf } from "../src/encryption/words.js";
-import { accountKeyOf, openAccountKey, openOlderAccountKeys, wrap } from "../src/encryption/wraps.js";
+import { accountKeyOf, openAccountKey, openOlderAccountKeys, readWrap, wrap } from "../src/encryption/wraps.js";
 
 const vectors = JSON.parse(readFileSync(new URL("../../../Scripts/encryption/vectors.json", import.meta.url), "utf8"));
 const secret = (name) => unhex(vectors.secrets[name]);
@@ -146,6 +148,160 @@ test("a chain of manifests counts for its zone and its owner, and without a perm
     const changed = Uint8Array.from(manifests[0]);
     changed[changed.length - 1] ^= 1;
     await assert.rejects(readChain([changed], place, newest), /not signed by device/);
+});
+
+test("a chain of manifests with participants verifies by their logs, and no manifest takes away and keeps the key", async () => {
+    const [own, grace, log] = [await device("device"), await device("tablet"), (await readLogs(statements.slice(0, 2), account))[0]];
+    const theirs = { ...account, user: "_grace" };
+    const graces = (await readLogs([await beginning(theirs, grace, await recoveryKey(secret("recovery key 1"), theirs),
+        (await accountKeyOf(1)).agreement)], theirs))[0];
+    const keys = { device: own, log, accountKeys: [await accountKeyOf(1, secret("account key 1"))] };
+    const first = await nextManifest(place, keys, 1000);
+    const shown = [first.manifest];
+    const opened = async (wraps, olderKeys = []) => ZoneKeys.open({ wraps, olderKeys }, place, await readChain(shown, place, log, [graces]), keys,
+        { accounts: new Map([["_grace", [graces]]]) });
+    const alone = await opened(first.wraps);
+    const logs = new Map([["_grace", graces]]);
+    const wish = { participant: "1", user: "_grace", permission: 3, role: 3 };
+    const participants = nextParticipants(alone.manifest, log, [wish], undefined, logs);
+    const second = await nextManifest(place, keys, 1000, { last: alone, participants, logs });
+    shown.push(second.manifest);
+    // The owner has the key: Grace alone gets it now.
+    assert.deepEqual(second.wraps.map((bytes) => readWrap(bytes).fingerprint), [graces.fingerprint]);
+    assert.equal(second.olderKey, undefined);
+    const both = await opened(first.wraps);
+    assert.ok(both.isShared && both.isOwn && both.mayWrite);
+    assert.equal(await nextManifest(place, keys, 1000, { last: both, participants, logs }), undefined);
+    const less = [{ ...participants.find(({ user }) => user === "_grace"), permission: 2 }, ...participants.filter(({ role }) => role === 1)]
+        .sort((one, other) => (one.user < other.user ? -1 : 1));
+    const third = await nextManifest(place, keys, 1000, { last: both, participants: less, logs });
+    assert.equal(third.wraps.length, 2);
+    await readChain([...shown, third.manifest], place, log, [graces]);
+    // The same list under the key of before, as a device would sign it that spares a key.
+    const spared = third.manifest.slice(0, -64);
+    const forged = await signed(own, await withVersion(spared, both));
+    await assert.rejects(readChain([...shown, forged], place, log, [graces]), /takes a permission away and keeps the key/);
+    // Grace is no administrator, and signs none.
+    const bytes = third.manifest.slice(0, -64 - 16 - 32);
+    const hers = await signed(grace, joined(bytes, unhex(graces.fingerprint + grace.id)));
+    await assert.rejects(readChain([...shown, hers], place, log, [graces]), /may not sign manifest 2/);
+});
+
+/** A manifest of version 2 with the version and the proofs of version 1, which is the newest of `keys`. */
+async function withVersion(bytes, keys) {
+    const [text, { proofs }] = [hex(bytes), keys.manifest];
+    const [, last] = (await readScopeManifest(joined(bytes, new Uint8Array(64)))).proofs;
+    return unhex(text.replace(`00000002000000010002${proofs[0]}${last}`, `00000001000000010001${proofs[0]}`));
+}
+
+test("the server's list takes from the signed one, and a wish alone gives", async () => {
+    const { fingerprint, head } = await log();
+    const own = { account, fingerprint, head };
+    const logs = new Map(["_ben", "_cleo", "_eve"].map((user, place) => [user, { fingerprint: `${place}`, head: { number: 0, hash: "" }, isReset: false }]));
+    const one = (user, permission, type = "USER") => ({ participantId: user, userIdentity: { userRecordName: user }, permission, type });
+    const signedFor = (user, permission) => ({ user, fingerprint: logs.get(user).fingerprint, head, permission, role: 3 });
+    const newest = { number: 3, participants: [{ user: account.user, role: 1 }, signedFor("_ben", 2), signedFor("_cleo", 3)] };
+    const next = (wishes, list) => Object.fromEntries(nextParticipants(newest, own, wishes, list, logs)
+        .filter(({ role }) => role !== 1).map(({ user, permission, role }) => [user, [permission, role]]));
+    assert.deepEqual(next([], [one("_ben", "READ_WRITE"), one("_cleo", "READ_WRITE"), one("_eve", "READ_WRITE", "ADMINISTRATOR")]),
+        { _ben: [2, 3], _cleo: [3, 3] });
+    assert.deepEqual(next([], [one("_cleo", "READ_ONLY")]), { _cleo: [2, 3] });
+    assert.deepEqual(next([], [{ ...one("_cleo", "READ_WRITE"), acceptanceStatus: "REMOVED" }]), {});
+    const wish = (user, permission, role = 3) => ({ participant: user, user, permission, role });
+    const list = [one("_ben", "READ_WRITE"), one("_cleo", "READ_WRITE"), one("_eve", "READ_ONLY")];
+    assert.deepEqual(next([wish("_eve", 3, 2)], list), { _ben: [2, 3], _cleo: [3, 3], _eve: [2, 3] });
+    assert.deepEqual(next([wish("_ben", 3), wish("_cleo", 1)], list), { _ben: [3, 3] });
+});
+
+test("a wish is for whom the page names or changes, and ends with its manifest, its refusal or 90 days of an address", () => {
+    const ben = { participantId: "b", userIdentity: { userRecordName: "_ben" }, permission: "READ_ONLY", type: "USER" };
+    const shown = new Map([["b", { permission: 2, role: 3, user: "_ben" }], ["c", { permission: 3, role: 3, user: "_cleo" }]]);
+    const owner = { participantId: "o", type: "OWNER", permission: "READ_WRITE" };
+    assert.deepEqual(wishesOf([owner, ben], shown).wishes, [{ participant: "c", user: "_cleo", permission: 1, role: 3 }]);
+    const cleo = { ...ben, participantId: "c", userIdentity: { userRecordName: "_cleo" }, permission: "READ_WRITE" };
+    assert.deepEqual(wishesOf([owner, { ...ben, permission: "READ_WRITE" }, cleo], shown).wishes, [{ participant: "b", user: "_ben", permission: 3, role: 3 }]);
+    const eve = { ...ben, participantId: "e", userIdentity: { userRecordName: "_eve" } };
+    const { participants: [, added], wishes: [wish] } = wishesOf([cleo, { ...eve, participantId: undefined }, eve, ben], shown);
+    assert.deepEqual([wish.participant, wish.user], [added.participantId, "_eve"]);
+    const oneTime = { type: "USER", permission: "READ_ONLY", nacre: { oneTime: true } };
+    assert.deepEqual(wishesOf([oneTime, ben, cleo], shown).wishes, []);
+    const kept = { scopes: {} };
+    const address = { participant: "x", permission: 2, role: 3 };
+    keepWishes(kept, [address], "__proto__", true);
+    assert.deepEqual(wishesIn(kept, "__proto__"), [{ ...address, isPending: true }]);
+    keepWishes(kept, [address], "__proto__");
+    const listed = { participantId: "x", userIdentity: { userRecordName: "_ben" }, type: "USER" };
+    meetList(kept, [listed], "__proto__", wishesIn(kept, "__proto__"), 1000);
+    assert.deepEqual(wishesIn(kept, "__proto__"), [{ ...address, user: "_ben", since: 1000, isNamedByServer: true }]);
+    meetList(kept, [listed], "__proto__", wishesIn(kept, "__proto__"), 1000 + 90 * 86_400_000);
+    assert.deepEqual(wishesIn(kept, "__proto__"), []);
+    keepWishes(kept, [{ ...address, user: "_ben" }], "Trip");
+    meetList(kept, [], "Trip", [], 1000);
+    assert.equal(wishesIn(kept, "Trip").length, 1, "a list that was asked for before says nothing of it");
+    meetList(kept, [], "Trip", wishesIn(kept, "Trip"), 1000);
+    assert.deepEqual(wishesIn(kept, "Trip"), []);
+});
+
+/** The digest of a part of a tree of RFC 9162. */
+async function treeRoot(leaves) {
+    if (leaves.length < 2) return leaves.length ? digest([0], leaves[0]) : digest();
+    const middle = 2 ** (Math.ceil(Math.log2(leaves.length)) - 1);
+    return digest([1], await treeRoot(leaves.slice(0, middle)), await treeRoot(leaves.slice(middle)));
+}
+
+/** The proof that a leaf is in a tree, and that a tree extends its first leaves. */
+async function inclusion(index, leaves) {
+    if (leaves.length < 2) return [];
+    const middle = 2 ** (Math.ceil(Math.log2(leaves.length)) - 1);
+    const [left, right] = [leaves.slice(0, middle), leaves.slice(middle)];
+    return index < middle ? [...await inclusion(index, left), await treeRoot(right)] : [...await inclusion(index - middle, right), await treeRoot(left)];
+}
+
+async function consistency(size, leaves, isWhole = true) {
+    if (size === leaves.length) return isWhole ? [] : [await treeRoot(leaves)];
+    const middle = 2 ** (Math.ceil(Math.log2(leaves.length)) - 1);
+    const [left, right] = [leaves.slice(0, middle), leaves.slice(middle)];
+    if (size <= middle) return [...await consistency(size, left, isWhole), await treeRoot(right)];
+    return [...await consistency(size - middle, right, false), await treeRoot(left)];
+}
+
+test("a tree of any size includes its leaves and extends each smaller one, by its proofs and no others", async () => {
+    const leaves = Array.from({ length: 9 }, (_, place) => Uint8Array.of(place));
+    const head = async (count) => ({ size: count, root: hex(await treeRoot(leaves.slice(0, count))) });
+    for (let size = 1; size <= leaves.length; size += 1) {
+        const [now, part] = [await head(size), leaves.slice(0, size)];
+        for (let index = 0; index < size; index += 1) {
+            const proof = await inclusion(index, part);
+            assert.ok(await includes(now, leaves[index], index, proof), `${index} in ${size}`);
+            assert.ok(!await includes(now, Uint8Array.of(99), index, proof));
+            assert.ok(!await includes(now, leaves[index], index, [...proof, now.root].map((one) => (typeof one === "string" ? unhex(one) : one))));
+            if (proof.length > 0) assert.ok(!await includes(now, leaves[index], index, proof.slice(1)));
+        }
+        for (let older = 0; older <= size; older += 1) {
+            const proof = older === 0 ? [] : await consistency(older, part);
+            assert.ok(await extendsTree(now, await head(older), proof), `${older} to ${size}`);
+            assert.ok(!await extendsTree(now, { size: older, root: "11".repeat(32) }, proof));
+            if (older > 0 && older < size) assert.ok(!await extendsTree(now, await head(older), proof.slice(1)));
+        }
+    }
+});
+
+test("two trees of one size that the server has signed are a proof, which the device keeps", async () => {
+    const server = await keysOf(secret("server signs"), secret("device agrees"));
+    const vector = readTreeHead(unhex(vectors.account["tree head"]));
+    assert.ok(await vector.isSignedBy(server.signing));
+    const other = Uint8Array.from(vector.bytes.slice(0, -64));
+    other[other.length - 8 - 1] ^= 1;
+    const forked = await signed(server, other);
+    const base64Of = (bytes) => Buffer.from(bytes).toString("base64");
+    const shown = (bytes) => ({ head: base64Of(bytes), serverKey: base64Of(unhex(server.signing)) });
+    const kept = { scopes: {} };
+    assert.equal(await takeTree(kept, shown(vector.bytes), [], account, undefined), "taken");
+    const refused = await takeTree(kept, shown(forked), [], account, kept.tree);
+    assert.match(refused.message, /has signed two trees/);
+    assert.deepEqual(kept.tree.doubt, [hex(vector.bytes), hex(forked)]);
+    assert.equal(kept.tree.head, hex(vector.bytes));
+    assert.equal(await takeTree(kept, shown(forked), [], account, undefined), "askAgain");
 });
 
 test("each sealed value of the vectors opens, and is made of its plaintext", async () => {

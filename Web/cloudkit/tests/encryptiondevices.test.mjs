@@ -149,7 +149,7 @@ test("a store of the app's keeps the keys for the next program, and one that fai
     const full = await deviceOf(cloud, "full@example.com", { keyStore: { getKeys: () => null, putKeys() { throw new Error("full"); } } });
     const error = await refusal(saved(full, { fields: { diagnosis: secret("flu") } }));
     assert.deepEqual([error.ckErrorCode, error.cause.message], ["AUTH_PERSIST_ERROR", "full"]);
-    assert.equal((await full.keys.status()).keys, "none");
+    assert.equal((await (await deviceOf(cloud, "full@example.com")).keys.status()).keys, "none");
 });
 
 test("a log that was cut or replaced since a device has seen it is refused", async () => {
@@ -165,7 +165,63 @@ test("a log that was cut or replaced since a device has seen it is refused", asy
     await enrolled(other, device);
     const next = await deviceOf(cloud, "cut@example.com", { keyStore: store });
     next.change = (endpoint, answer) => (endpoint === "keys/log" ? structuredClone(shown[0]) : answer);
+    assert.match((await refusal(next.keys.status())).reason, /the tree of logs does not extend the one that this device has seen/);
+    // A device that keeps no tree, as those of earlier versions do not, has the log's head.
+    const [[name, text]] = store.texts;
+    const { tree, ...before } = JSON.parse(text);
+    store.texts.set(name, JSON.stringify(before));
     assert.match((await refusal(next.keys.status())).reason, /the log ends at statement 0, and had statement 1/);
+    assert.ok(tree.head);
+});
+
+test("a log beside the tree of logs, and a tree that another key signs, are refused", async () => {
+    const store = keyStore();
+    const device = await firstDevice("tree@example.com", { keyStore: store });
+    await firstDevice("leaf@example.com");
+    const attacks = {
+        "no tree": [(answer) => { delete answer.tree; }, /shows no tree of logs/],
+        "another place": [(answer) => { answer.tree.index += 1; }, /is not in the tree of logs/],
+        "no proof": [(answer) => { answer.tree.inclusion = []; answer.tree.index = 0; }, /is not in the tree of logs/],
+        "another key": [(answer) => { answer.tree.serverKey = Buffer.alloc(32, 7).toString("base64"); }, /with another key than before/],
+        "a head that the key has not signed": [(answer) => {
+            const head = Buffer.from(answer.tree.head, "base64");
+            head[head.length - 1] ^= 1;
+            answer.tree.head = head.toString("base64");
+        }, /not signed by this server/],
+        "no proof that it grew": [(answer) => { answer.tree.consistency = []; }, /does not extend the one that this device has seen/],
+    };
+    await device.keys.status();
+    for (const [attack, [change, reason]] of Object.entries(attacks)) {
+        if (attack === "no proof that it grew") await firstDevice("grown@example.com");
+        device.change = (endpoint, answer) => {
+            if (endpoint === "keys/log") change(answer);
+            return answer;
+        };
+        const error = await refusal(device.keys.status());
+        assert.deepEqual([error.ckErrorCode, reason.test(error.reason)], ["ENCRYPTION_REFUSED", true], `${attack}: ${error.reason}`);
+    }
+    device.change = undefined;
+    assert.equal((await device.keys.status()).treesInDoubt.length, 2);
+    assert.equal((await fetched(device, "note")).fields.diagnosis.value, "flu");
+});
+
+test("a device takes the tree of a server that was put back from a backup when its user says so, and not before", async () => {
+    const store = keyStore();
+    const device = await firstDevice("backup@example.com", { keyStore: store });
+    // The device has seen a tree that is larger than any of the server's.
+    const [[name, text]] = store.texts;
+    const kept = JSON.parse(text);
+    const head = Buffer.from(kept.tree.head, "hex");
+    head.writeUInt32BE(1_000_000, head.length - 64 - 8 - 32 - 4);
+    store.texts.set(name, JSON.stringify({ ...kept, tree: { ...kept.tree, head: head.toString("hex") } }));
+    assert.match((await refusal(device.keys.status())).reason, /tree of logs is smaller.*trustTree/);
+    device.change = (endpoint, answer) => (endpoint === "keys/log" ? { ...answer, statements: [] } : answer);
+    const { tree } = JSON.parse(store.texts.get(name));
+    await refusal(device.keys.trustTree({ signal: AbortSignal.abort() }));
+    assert.deepEqual(JSON.parse(store.texts.get(name)).tree, tree);
+    device.change = undefined;
+    await device.keys.trustTree();
+    assert.deepEqual([(await device.keys.status()).keys, (await fetched(device, "note")).fields.diagnosis.value], ["here", "flu"]);
 });
 
 test("another user of the same page gets keys of their own", async () => {
