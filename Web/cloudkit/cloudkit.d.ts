@@ -205,6 +205,7 @@ export interface RecordReceived {
 export interface NameComponents { givenName?: string; familyName?: string; [part: string]: any }
 export interface UserLookupInfo { emailAddress?: string; phoneNumber?: string; userRecordName?: string }
 export interface UserIdentity { userRecordName?: string; nameComponents?: NameComponents; lookupInfo?: UserLookupInfo }
+/** One without a `participantId` is whom the page adds: only such a participant gets the keys of encrypted values. */
 export interface ParticipantToSave {
     userIdentity?: UserIdentity; permission?: Permission; type?: string; acceptanceStatus?: string;
     [member: string]: any;
@@ -617,6 +618,11 @@ export interface KeysStatus {
     hasUnseenWords: boolean;
     /** A line on the user's next step. */
     next: string;
+    /**
+     * Two heads that the server has signed of its tree of logs, in hexadecimal, which were not shown to be of one tree. Of
+     * one size and with two roots, they prove to anybody that it has shown two.
+     */
+    treesInDoubt?: [string, string];
 }
 /** `statement` is the number of the statement that added it. */
 export interface KeysDevice { id: string; statement: number; isThis: boolean }
@@ -643,6 +649,11 @@ export interface AccountKeys {
     remove(id: string, options?: Cancelling): Promise<void>;
     recoveryWords(options?: Cancelling): Promise<{ words: string[]; fingerprint: string }>;
     forgetRecoveryWords(options?: Cancelling): Promise<void>;
+    /**
+     * For a server that was put back from a backup: takes its tree of logs as it is now, and forgets what this device has
+     * seen of logs and zones' keys. Compare fingerprints again.
+     */
+    trustTree(options?: Cancelling): Promise<void>;
 }
 
 // Errors

@@ -25,43 +25,51 @@ import Testing
             if let hosts { services.hosts = hosts } else { services.allows = { $0.hasPrefix(service.url) } }
             server = try await AdministeredServer(pushServices: services)
             try await server.server.prepareTypes(for: Body.modify("create", Body.note("n")), in: TestServer.container)
+            await subscribe()
+        }
+
+        /// Subscribes to a user's notes.
+        func subscribe(by user: String = "ada") async {
             let subscription =
                 #"{"subscriptionID":"notes","subscriptionType":"query","query":{"recordType":"Note"},"firesOn":["create"],"notificationInfo":{"alertBody":"Secret words"}}"#
             let answer = await post(
                 "/database/1/\(TestServer.container)/development/private/subscriptions/modify",
-                #"{"operations":[{"operationType":"create","subscription":\#(subscription)}]}"#)
+                #"{"operations":[{"operationType":"create","subscription":\#(subscription)}]}"#, by: user)
             #expect(answer.status == 200, "\(answer.text)")
         }
 
-        /// Sends a request as Ada's page, or with her device's token.
-        func post(_ path: String, _ body: String, asDevice: Bool = false) async -> Answer { await ask("POST", path, body, asDevice: asDevice) }
+        /// Sends a request as a user's page, or with the token of a device of theirs.
+        func post(_ path: String, _ body: String, asDevice: Bool = false, by user: String = "ada") async -> Answer {
+            await ask("POST", path, body, asDevice: asDevice, by: user)
+        }
 
-        func ask(_ method: String, _ path: String, _ body: String = "", asDevice: Bool = false) async -> Answer {
+        func ask(_ method: String, _ path: String, _ body: String = "", asDevice: Bool = false, by user: String = "ada") async -> Answer {
             let names = server.server.names
             var question = Question(method: method, target: path, body: Array(body.utf8))
             if asDevice {
-                question.headers["Authorization"] = "Bearer \(names["ada.device"] ?? "")"
+                question.headers["Authorization"] = "Bearer \(names["\(user).device"] ?? "")"
             } else {
-                question.target += "?ckAPIToken=\(names["api"] ?? "")&ckWebAuthToken=\(names["ada.escaped"] ?? "")"
+                question.target += "?ckAPIToken=\(names["api"] ?? "")&ckWebAuthToken=\(names["\(user).escaped"] ?? "")"
             }
             return await server.server.respond(question)
         }
 
         static let tokens = "/device/1/\(TestServer.container)/development/tokens/"
 
-        func registerBrowser(_ endpoint: String? = nil, point: [UInt8]? = nil, secret: [UInt8] = [UInt8](repeating: 7, count: 16)) async throws
-            -> Answer
-        {
+        func registerBrowser(
+            _ endpoint: String? = nil, point: [UInt8]? = nil, secret: [UInt8] = [UInt8](repeating: 7, count: 16), by user: String = "ada"
+        ) async throws -> Answer {
             let point = try point ?? P256.PrivateKey().publicKey().point()
             let subscription =
                 #"{"endpoint":"\#(endpoint ?? service.url + "/push/abc")","expirationTime":null,"keys":{"p256dh":"\#(Base64URL.encode(point))","auth":"\#(Base64URL.encode(secret))"}}"#
-            return await post(Self.tokens + "web-push", #"{"subscription":\#(subscription)}"#)
+            return await post(Self.tokens + "web-push", #"{"subscription":\#(subscription)}"#, by: user)
         }
 
-        /// Saves a note with another device of Ada's, and delivers all due notifications.
-        func save(_ name: String) async throws {
+        /// Saves a note with another device of a user's, and delivers all due notifications.
+        func save(_ name: String, by user: String = "ada") async throws {
             let answer = await post(
-                "/database/1/\(TestServer.container)/development/private/records/modify", Body.modify("create", Body.note(name)), asDevice: true)
+                "/database/1/\(TestServer.container)/development/private/records/modify", Body.modify("create", Body.note(name)), asDevice: true,
+                by: user)
             #expect(answer.status == 200 && answer.json?.at("records[0].serverErrorCode") == nil, "\(answer.text)")
             try await run()
         }
@@ -112,6 +120,25 @@ import Testing
         try await scene.save("b")
         try await scene.save("c")
         #expect(scene.service.seen.count == 3, "the address went with the answer")
+    }
+
+    @Test func `the endpoint of a browser that another user registers too takes nothing from its owner, and tells that user nothing`() async throws {
+        let scene = try await Scene()
+        defer { scene.service.close() }
+        #expect(try await scene.registerBrowser().status == 200)
+        // Bob knows the address of Ada's browser. What he has sent there is sealed for keys of his, which hers does not have.
+        await scene.subscribe(by: "bob")
+        #expect(try await scene.registerBrowser(by: "bob").status == 200)
+        try await scene.save("a")
+        #expect(scene.service.seen.count == 1, "Ada's note is told to her subscription alone")
+        scene.service.answerNext(.init(status: 410))
+        try await scene.save("b", by: "bob")
+        #expect(scene.service.seen.count == 2)
+        #expect(try await scene.registerBrowser(by: "bob").status == 200)
+        #expect(await scene.post(Scene.tokens + "web-push", #"{"subscription":null}"#, by: "bob").status == 200)
+        try await scene.save("c")
+        #expect(scene.service.seen.count == 3, "neither a service that knows Bob's browser no more nor Bob ends Ada's registration")
+        #expect(scene.service.seen[2].target == "/push/abc")
     }
 
     @Test func `only push services that are known are sent to, and only keys that are some`() async throws {

@@ -88,9 +88,8 @@ test("whom the server's list names and no page has added gets no key, also when 
     const eve = await newPerson("eve");
     await eve.keys.begin();
     ada.change = (endpoint, answer) => {
-        for (const record of answer.records ?? []) {
-            if (record.recordName === zoneShare) record.participants.push({ ...invited(eve.user), participantId: "EVE", acceptanceStatus: "ACCEPTED" });
-        }
+        const added = { ...invited(eve.user), participantId: "EVE", acceptanceStatus: "ACCEPTED" };
+        for (const record of answer.records ?? []) if (record.recordName === zoneShare) record.participants.push(added);
         return answer;
     };
     const sent = ada.sent.length;
@@ -142,7 +141,7 @@ test("the key is another one when a participant leaves, and what was written bef
     await inShared(cleo).container.acceptShares(shortGUID);
     assert.equal(await diagnosis(cleo, "hers", theirs), "from Ben");
     const three = await shareOf(ada, zoneID);
-    const left = three.participants.filter(({ userIdentity }) => userIdentity.userRecordName !== ben.user && userIdentity.userRecordName !== ada.user);
+    const left = three.participants.filter(({ userIdentity: { userRecordName } }) => userRecordName !== ben.user && userRecordName !== ada.user);
     await shared(ada, { ...three, participants: left }, zoneID);
     await saved(ada, { recordName: "later", fields: { diagnosis: secret("new") } }, { zoneID });
     const keyID = async (name) => (await sealed(ada, name, zoneID)).fields.diagnosis.nacre.keyID;

@@ -122,7 +122,7 @@ test("a batch seals and deletes records of one zone together, also atomically", 
     assert.deepEqual(values(await saved(device, create("a"), { zoneID: "Batch" })), { diagnosis: "a" });
 });
 
-test("encrypted values outside of the user's private database are refused before anything is sent", async () => {
+test("encrypted values in the public database, and in a zone of nobody's or of another user's, are refused before anything is sent", async () => {
     const device = await newDevice("places@example.com");
     const { publicCloudDatabase, sharedCloudDatabase, privateCloudDatabase } = device.container;
     const before = device.sent.length;

@@ -197,7 +197,8 @@ async function withVersion(bytes, keys) {
 test("the server's list takes from the signed one, and a wish alone gives", async () => {
     const { fingerprint, head } = await log();
     const own = { account, fingerprint, head };
-    const logs = new Map(["_ben", "_cleo", "_eve"].map((user, place) => [user, { fingerprint: `${place}`, head: { number: 0, hash: "" }, isReset: false }]));
+    const logOf = (fingerprint) => ({ fingerprint, head: { number: 0, hash: "" }, isReset: false });
+    const logs = new Map(["_ben", "_cleo", "_eve"].map((user) => [user, logOf(user)]));
     const one = (user, permission, type = "USER") => ({ participantId: user, userIdentity: { userRecordName: user }, permission, type });
     const signedFor = (user, permission) => ({ user, fingerprint: logs.get(user).fingerprint, head, permission, role: 3 });
     const newest = { number: 3, participants: [{ user: account.user, role: 1 }, signedFor("_ben", 2), signedFor("_cleo", 3)] };
@@ -219,7 +220,8 @@ test("a wish is for whom the page names or changes, and ends with its manifest, 
     const owner = { participantId: "o", type: "OWNER", permission: "READ_WRITE" };
     assert.deepEqual(wishesOf([owner, ben], shown).wishes, [{ participant: "c", user: "_cleo", permission: 1, role: 3 }]);
     const cleo = { ...ben, participantId: "c", userIdentity: { userRecordName: "_cleo" }, permission: "READ_WRITE" };
-    assert.deepEqual(wishesOf([owner, { ...ben, permission: "READ_WRITE" }, cleo], shown).wishes, [{ participant: "b", user: "_ben", permission: 3, role: 3 }]);
+    const raised = { ...ben, permission: "READ_WRITE" };
+    assert.deepEqual(wishesOf([owner, raised, cleo], shown).wishes, [{ participant: "b", user: "_ben", permission: 3, role: 3 }]);
     const eve = { ...ben, participantId: "e", userIdentity: { userRecordName: "_eve" } };
     const { participants: [, added], wishes: [wish] } = wishesOf([cleo, { ...eve, participantId: undefined }, eve, ben], shown);
     assert.deepEqual([wish.participant, wish.user], [added.participantId, "_eve"]);
@@ -254,7 +256,8 @@ async function inclusion(index, leaves) {
     if (leaves.length < 2) return [];
     const middle = 2 ** (Math.ceil(Math.log2(leaves.length)) - 1);
     const [left, right] = [leaves.slice(0, middle), leaves.slice(middle)];
-    return index < middle ? [...await inclusion(index, left), await treeRoot(right)] : [...await inclusion(index - middle, right), await treeRoot(left)];
+    if (index < middle) return [...await inclusion(index, left), await treeRoot(right)];
+    return [...await inclusion(index - middle, right), await treeRoot(left)];
 }
 
 async function consistency(size, leaves, isWhole = true) {

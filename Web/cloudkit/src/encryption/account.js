@@ -13,14 +13,18 @@ import { accountKeyOf, accountWraps, openAccountKey, openOlderAccountKeys, sealO
 /** @typedef {import("./wraps.js").AccountKey} AccountKey */
 
 /** @typedef {{ fingerprint: string, number: number, hash: string }} Pin the newest statement that was seen of a log */
-/** @typedef {{ scope: string, number: number, hash: string, before: string[] }} SeenScope the newest manifest of a zone, and the scopes before */
+/**
+ * The newest manifest of a zone, and the scopes that its name had before.
+ * @typedef {{ scope: string, number: number, hash: string, before: string[] }} SeenScope
+ */
 /**
  * What a device keeps of its account: its own keys, the secret of the recovery key until its user has seen it, the log
  * that it has seen, the newest manifests of zones and of zones of others (by the owner, a line's end and the zone), the
  * tree of logs, the logs of other users, and the wishes for shares of the user's zones.
  * @typedef {{
- *     device?: Keys, recovery?: string, own?: Pin, scopes: { [zone: string]: SeenScope }, sharedScopes?: { [zone: string]: SeenScope },
- *     tree?: import("./tree.js").SeenTree, accounts?: { [user: string]: Pin }, wishes?: { [zone: string]: import("./participants.js").Wish[] },
+ *     device?: Keys, recovery?: string, own?: Pin, scopes: { [zone: string]: SeenScope },
+ *     sharedScopes?: { [zone: string]: SeenScope }, tree?: import("./tree.js").SeenTree,
+ *     accounts?: { [user: string]: Pin }, wishes?: { [zone: string]: import("./participants.js").Wish[] },
  * }} Kept
  */
 
@@ -155,8 +159,8 @@ export async function takeScope(kept, shown, { place, owner, zone, key }, own, a
  * @param {Kept} kept which is changed
  * @param {Uint8Array[]} statements
  * @param {Account} account
- * @param {boolean} isNamed whether the page, or a verified manifest, has named the user. Otherwise an account that was not
- *     seen is not kept: a server can name any.
+ * @param {boolean} isNamed whether the page, or a verified manifest, has named the user. Otherwise an account that was
+ *     not seen is not kept: a server can name any.
  * @returns {Promise<KeyLog[]>} the newest last; none for an account without keys
  */
 export async function takeOther(kept, statements, account, isNamed) {

@@ -11,8 +11,8 @@ import { refusedTree, sizeOf, takeTree } from "./tree.js";
  * What this page knows of one account. `asked` is the time at which the account was asked for, `waiting` has the user's
  * own zones in which somebody is to take part who has no keys yet.
  * @typedef {{
- *     account: import("./log.js").Account, name: string, own?: OwnKeys, asked: number, zones: Map<string, import("./scope.js").ZoneKeys>,
- *     waiting: Set<string>,
+ *     account: import("./log.js").Account, name: string, own?: OwnKeys, asked: number,
+ *     zones: Map<string, import("./scope.js").ZoneKeys>, waiting: Set<string>,
  * }} Opened
  */
 
@@ -102,8 +102,8 @@ export class AccountExchange {
     }
 
     /**
-     * Asks the server and takes its answer. Does both again if the answer is refused while another tab has kept something
-     * newer: an answer from before cannot extend it, and the server has done nothing wrong.
+     * Asks the server and takes its answer. Does both again if the answer is refused while another tab has kept
+     * something newer: an answer from before cannot extend it, and the server has done nothing wrong.
      * @template T
      * @param {(kept: import("./account.js").Kept) => unknown} seen what is kept, which the answer must extend
      * @param {Cancelling} options
@@ -147,7 +147,7 @@ export class AccountExchange {
     /**
      * @param {Cancelling} options
      * @param {string} [user]
-     * @param {import("./tree.js").SeenTree} [seen] the tree of which the server is to prove that that of the last page extends it
+     * @param {import("./tree.js").SeenTree} [seen] the tree that the one of the last page is to extend, by a proof
      */
     async #pages(options, user, seen) {
         /** @type {Uint8Array[]} */
@@ -155,7 +155,8 @@ export class AccountExchange {
         while (true) {
             const body = { user, after: statements.length > 0 ? statements.length - 1 : undefined, treeSize: seen && sizeOf(seen) };
             const page = await this.ask("keys/log", body, options).catch((error) => {
-                throw error?.reason === treeIsSmaller ? refusedTree("the server's tree of logs is smaller than the one that this device has seen") : error;
+                if (error?.reason !== treeIsSmaller) throw error;
+                throw refusedTree("the server's tree of logs is smaller than the one that this device has seen");
             });
             const more = bytesOf(page.statements);
             statements.push(...more);
@@ -185,7 +186,8 @@ export class AccountExchange {
      * The verified logs of another user's account, the newest last; none if it has no keys.
      * @param {string} user
      * @param {Cancelling} options
-     * @param {boolean} isNamed whether the page, or a verified manifest, has named the user. Only then a first look is kept.
+     * @param {boolean} isNamed whether the page, or a verified manifest, has named the user. Only then a first look is
+     *     kept.
      */
     logsOf(user, options, isNamed) {
         return this.untilCurrent(({ accounts = {} }) => entry(accounts, user), options, async () => {
@@ -196,8 +198,8 @@ export class AccountExchange {
     }
 
     /**
-     * Takes the tree of logs that the server shows now in the place of the one that this device has seen, and forgets what
-     * it has seen of logs and zones' keys: they may all be older now. Nothing is forgotten if that does not verify.
+     * Takes the tree of logs that the server shows now in the place of the one that this device has seen, and forgets
+     * what it has seen of logs and zones' keys: they may all be older now. Nothing is forgotten if that does not verify.
      * @param {Cancelling} options
      */
     async trustTree(options) {

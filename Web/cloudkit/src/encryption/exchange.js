@@ -14,7 +14,10 @@ import { noKeysOfShare, participantOf, permissions, readScopeManifest } from "./
 /** @typedef {import("./participants.js").Wish} Wish */
 /** @typedef {import("./scope.js").ZoneKeys} ZoneKeys */
 /** @typedef {import("../transport.js").Cancelling} Cancelling */
-/** @typedef {{ manifests: Uint8Array[], wraps: Uint8Array[], olderKeys: Uint8Array[] }} ShownScope manifest 0 is the first */
+/**
+ * The scope of a zone as a server shows it, manifest 0 first.
+ * @typedef {{ manifests: Uint8Array[], wraps: Uint8Array[], olderKeys: Uint8Array[] }} ShownScope
+ */
 /**
  * A zone. `key` is its name, behind the name of another owner and a line's end. `zoneID` and `scope` are for requests.
  * @typedef {{
@@ -130,7 +133,7 @@ export class Exchange extends AccountExchange {
      * @param {Cancelling} options
      */
     #currentScope(zone, options) {
-        const seen = (/** @type {import("./account.js").Kept} */ { scopes, sharedScopes = {} }) => entry(zone.isOwn ? scopes : sharedScopes, zone.key);
+        const seen = (/** @type {import("./account.js").Kept} */ kept) => entry(zone.isOwn ? kept.scopes : kept.sharedScopes ?? {}, zone.key);
         return this.untilCurrent(seen, options, async () => {
             const shown = await this.#scope(zone, options);
             return shown && this.#open(shown, zone, options);
@@ -295,8 +298,8 @@ export class Exchange extends AccountExchange {
     /**
      * Brings the manifest of a zone of the user's up to date with its share, if this device has keys and has seen the
      * zone's or wishes something.
-     * @param {any[]} list the participants as the server has shown them; none if the share has ended. The answer may be older
-     *     than a save of the share: who takes part is asked for anew.
+     * @param {any[]} list the participants as the server has shown them; none if the share has ended. The answer may be
+     *     older than a save of the share: who takes part is asked for anew.
      * @param {string} key
      * @param {Cancelling} options
      */
@@ -317,7 +320,8 @@ export class Exchange extends AccountExchange {
     }
 
     /**
-     * The keys of a zone of the user's, whose newest manifest says who takes part now; nothing if the zone has no scope.
+     * The keys of a zone of the user's, whose newest manifest says who takes part now; nothing if the zone has no
+     * scope.
      * @param {Zone} zone
      * @param {Cancelling} options
      * @param {boolean} [asksForList] whether the server is asked for the share's participants also if nobody is wished
@@ -384,11 +388,12 @@ export class Exchange extends AccountExchange {
      * @param {string} key
      */
     #tellWithoutKeys(list, keys, key) {
-        const count = list.filter((one) => one?.type !== "OWNER" && one?.acceptanceStatus !== "REMOVED" && !participantOf(keys.manifest, userOf(one))).length;
+        const others = list.filter((one) => one?.type !== "OWNER" && one?.acceptanceStatus !== "REMOVED");
+        const count = others.filter((one) => !participantOf(keys.manifest, userOf(one))).length;
         if (count === 0 || this.#told.has(key) || this.#told.size >= zonesMax) return;
         this.#told.add(key);
-        this.services.log("warn", `${count} of the share of the zone '${key}' have no keys of its encrypted values. Invited ones get them when they have `
-            + "used the zone and this device fetches the share, if a page has added them here");
+        this.services.log("warn", `${count} of the share of the zone '${key}' have no keys of its encrypted values. Invited ones get them `
+            + "when they have used the zone and this device fetches the share, if a page has added them here");
     }
 }
 
@@ -399,7 +404,9 @@ export class Exchange extends AccountExchange {
  */
 function zoneOf(key, { account }) {
     const [owner, zone] = key.includes("\n") ? key.split("\n") : [account.user, key];
-    if (owner === "" || (owner === account.user && key !== zone)) throw new Fault("a zone of the shared database is another user's");
+    if (owner === "" || (owner === account.user && key !== zone)) {
+        throw new Fault("a zone of the shared database is another user's, whom its zoneID names as ownerRecordName", "INVALID_ARGUMENTS");
+    }
     const place = placeOf({ ...account, user: owner }, zone);
     if (owner === account.user) return { key, zone, owner, place, isOwn: true, zoneID: { zoneName: zone }, scope: "PRIVATE" };
     return { key, zone, owner, place, isOwn: false, zoneID: { zoneName: zone, ownerRecordName: owner }, scope: "SHARED" };

@@ -189,8 +189,8 @@ export class AccountKeys {
     }
 
     /**
-     * Takes the tree of logs that the server shows now, and forgets what this device has seen of logs and zones' keys. It
-     * is for a server that was put back from a backup: compare fingerprints again.
+     * Takes the tree of logs that the server shows now, and forgets what this device has seen of logs and zones' keys.
+     * It is for a server that was put back from a backup: compare fingerprints again.
      * @param {any} [options]
      */
     trustTree(options) {

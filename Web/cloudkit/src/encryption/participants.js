@@ -21,7 +21,8 @@ import { wrap } from "./wraps.js";
  * user's record. A permission of none removes. `isPending` says that the server has not answered the save of the share;
  * `since` is the time at which this device has met an invitation by an address, whose user the server names.
  * @typedef {{
- *     participant: string, user?: string, permission: number, role: number, isPending?: true, since?: number, isNamedByServer?: true,
+ *     participant: string, user?: string, permission: number, role: number, isPending?: true, since?: number,
+ *     isNamedByServer?: true,
  * }} Wish
  */
 
@@ -247,8 +248,8 @@ export function withoutKeys(manifest, logs) {
  * @param {Uint8Array} place
  * @param {import("./account.js").OwnKeys} own the owner's
  * @param {number} now milliseconds since 1970
- * @param {{ last?: import("./scope.js").ZoneKeys, participants?: Participant[], logs?: Map<string, KeyLog> }} next without the last keys this
- *     is the first key of a zone; the logs are the newest of the participants, by user
+ * @param {{ last?: import("./scope.js").ZoneKeys, participants?: Participant[], logs?: Map<string, KeyLog> }} next without
+ *     the last keys this is the first key of a zone; the logs are the newest of the participants, by user
  * @returns {Promise<{ manifest: Uint8Array, wraps: Uint8Array[], olderKey?: Uint8Array } | undefined>} nothing if the
  *     newest manifest says the same
  */
@@ -282,7 +283,8 @@ export async function nextManifest(place, { log, device }, now, { last, particip
         };
         wraps.push(await wrap("scope", id, about, device));
     }
-    const olderKey = last && isNewKey ? await seal(kinds.olderKey, id, key.secret, await context("nacre older key", place), last.newest.secret) : undefined;
+    if (!last || !isNewKey) return { manifest, wraps };
+    const olderKey = await seal(kinds.olderKey, id, key.secret, await context("nacre older key", place), last.newest.secret);
     return { manifest, wraps, olderKey };
 }
 

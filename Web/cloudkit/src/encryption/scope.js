@@ -106,10 +106,12 @@ export const readersOf = (manifest) =>
  * @param {ScopeManifest} next
  * @param {ScopeManifest} last
  */
-export const takesAway = (next, last) => last.participants.some(({ fingerprint }) => permissionIn(next, fingerprint) < permissionIn(last, fingerprint));
+export const takesAway = (next, last) =>
+    last.participants.some(({ fingerprint }) => permissionIn(next, fingerprint) < permissionIn(last, fingerprint));
 
 /**
- * Whether a log is that of the user whom a manifest has with this account, and extends the one that its signer has seen.
+ * Whether a log is that of the user whom a manifest has with this account, and extends the one that its signer has
+ * seen.
  * @param {ScopeManifest} manifest
  * @param {KeyLog} log
  */
@@ -210,7 +212,7 @@ export class ZoneKeys {
      * @param {ScopeKey[]} keys the newest first
      * @param {KeyLog} log the user's own
      * @param {Keys} device
-     * @param {Map<string, KeyLog[]>} [accounts] the logs of the other accounts that take part or did, by user: the newest last
+     * @param {Map<string, KeyLog[]>} [accounts] the logs of the other accounts that take part or did, by user
      */
     constructor(place, chain, keys, log, device, accounts = new Map()) {
         this.place = place;

@@ -85,7 +85,8 @@ export class Shares {
             const before = shown.get(one.participantId);
             const [permission, role] = [permissionOf(one), roleOf(one)];
             shown.set(one.participantId, {
-                permission: Math.max(permission, before?.permission ?? 0), role: Math.min(role, before?.role ?? role), user: userOf(one) ?? before?.user,
+                permission: Math.max(permission, before?.permission ?? 0), role: Math.min(role, before?.role ?? role),
+                user: userOf(one) ?? before?.user,
             });
         }
         if (this.#shown.size >= zonesMax) this.#shown.clear();

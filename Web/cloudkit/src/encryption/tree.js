@@ -134,12 +134,15 @@ export async function takeTree(kept, shown, statements, account, asked) {
     const last = tree && readTreeHead(unhex(tree.head));
     try {
         if (!shown) throw refusedTree("the server shows no tree of logs");
-        const [head, server] = [readTreeHead(unbase64(shown.head, "the head of the tree of logs")), hex(unbase64(shown.serverKey, "the server's key"))];
+        const head = readTreeHead(unbase64(shown.head, "the head of the tree of logs"));
+        const server = hex(unbase64(shown.serverKey, "the server's key"));
         const isKept = tree?.server === server && last?.size === head.size && last.root === head.root;
         if (!isKept && (asked?.head !== tree?.head || asked?.server !== tree?.server)) return "askAgain";
         if (tree && tree.server !== server) throw refusedTree("the server signs the tree of logs with another key than before");
         const isOf = head.container === account.container && head.environment === account.environment;
-        if (!isOf || !await head.isSignedBy(server)) throw refusedTree("the head of the tree of logs is not signed by this server, or is of another container");
+        if (!isOf || !await head.isSignedBy(server)) {
+            throw refusedTree("the head of the tree of logs is not signed by this server, or is of another container");
+        }
         if (tree && last) {
             const [older, newer] = head.size > last.size ? [last, head] : [head, last];
             const isFork = older.size === newer.size && older.root !== newer.root;
