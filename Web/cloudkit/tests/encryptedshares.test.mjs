@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { before, test } from "node:test";
 
 import { refusal, startCloud } from "./support/cloud.mjs";
-import { deviceOf, fetched, saved, secret } from "./support/secrets.mjs";
+import { deviceOf, fetched, invited, saved, secret, shared, zoneShare } from "./support/secrets.mjs";
 
 let cloud;
 before(async () => { cloud = await startCloud(); });
 
-const zoneShare = "cloudkit.zoneshare";
 let people = 0;
 
 /** A device of a new user, with the name of the user's record, a clock that the test moves, and a log. */
@@ -20,16 +19,6 @@ async function newPerson(name, services) {
     const device = await deviceOf(cloud, email, { now: () => Date.now() + more.clock.minutes * 60_000, logger, ...services });
     Object.assign(device, more, { user: (await device.container.fetchCurrentUserIdentity()).userRecordName });
     return device;
-}
-
-const invited = (user, permission = "READ_WRITE") => ({ type: "USER", permission, userIdentity: { lookupInfo: { userRecordName: user } } });
-
-/** Saves the share of a zone, which succeeds, and returns it. */
-async function shared(owner, share, zoneID) {
-    const { records: [found], errors: [error] } = await owner.database.saveRecords(
-        { recordType: "cloudkit.share", recordName: zoneShare, publicPermission: "NONE", ...share }, { zoneID });
-    if (error) throw error;
-    return found;
 }
 
 const shareOf = (owner, zoneID) => fetched(owner, zoneShare, { zoneID });
@@ -64,6 +53,52 @@ test("a participant who was invited by name reads and writes the encrypted value
     assert.deepEqual(page.records.filter(({ recordType }) => recordType === "Secret").map(({ recordName }) => recordName).sort(), ["hers", "note"]);
     assert.equal(page.records.find(({ recordName }) => recordName === "note").fields.diagnosis.value, "a cold");
     for (const { body } of ben.sent) assert.doesNotMatch(body ?? "", /a cold/);
+});
+
+test("files of a shared zone are sealed and opened by its participants, and by nobody else", async () => {
+    const { ada, ben, zoneID, theirs } = await sharedZone();
+    const text = async (person, asset, options) => (await person.database.fetchFile(asset, options)).text();
+    const first = await saved(ada, { recordName: "scan", fields: { scan: new Blob(["a picture"]), diagnosis: secret("flu") } }, { zoneID });
+    const scan = await fetched(ben, "scan", theirs);
+    assert.deepEqual([await text(ben, scan.fields.scan.value, theirs), scan.fields.diagnosis.value], ["a picture", "flu"]);
+    const bytes = new Uint8Array(1_048_576 * 2 + 3).fill(7);
+    const list = [scan.fields.scan.value, new Blob([bytes])];
+    await saved(ben, { recordName: "hers", fields: { scans: list.slice(1), diagnosis: secret("x") } }, theirs);
+    await saved(ben, { ...scan, fields: { scan: new Blob(["another"]) } }, theirs);
+    assert.equal(await text(ada, (await fetched(ada, "scan", { zoneID })).fields.scan.value, { zoneID }), "another");
+    const [asset] = (await fetched(ada, "hers", { zoneID })).fields.scans.value;
+    assert.deepEqual(new Uint8Array(await (await ada.database.fetchFile(asset, { zoneID })).arrayBuffer()), bytes);
+    for (const value of [first.fields.scan.value, asset]) {
+        const raw = Buffer.from(await (await fetch(value.downloadURL.replace("${f}", "a"))).arrayBuffer());
+        assert.ok(!raw.includes("a picture") && !raw.includes(Buffer.from(bytes.subarray(0, 64))));
+    }
+});
+
+/** Accepts a share, with keys of an account of the person's own. */
+async function accept(person, { shortGUID }) {
+    await person.container.acceptShares(shortGUID);
+    await inShared(person).keys.begin();
+}
+
+test("a file stays plain in a shared zone without keys, and of one who came by the link; an invited one without keys sends none", async () => {
+    const [ada, ben] = [await newPerson("ada"), await newPerson("ben")];
+    const options = (zoneName, owner) => ({ zoneID: { zoneName, ...owner && { ownerRecordName: owner.user } } });
+    const root = async (person, zoneName) => (
+        (await saved(person, { fields: { scan: new Blob(["plain"]) } }, options(zoneName, ada))).fields.scan.value.encryptionRoot);
+    await ada.database.saveRecordZones(["Invited", "Link"]);
+    const share = await shared(ada, { participants: [invited(ben.user)] }, options("Invited").zoneID);
+    await accept(ben, share);
+    assert.equal(await root(ben, "Invited"), undefined);
+    for (const zone of ["Invited", "Link"]) await saved(ada, { fields: { diagnosis: secret("flu") } }, options(zone));
+    const [cara, dan] = [await newPerson("cara"), await newPerson("dan")];
+    await accept(dan, await shared(ada, { publicPermission: "READ_WRITE" }, options("Link").zoneID));
+    assert.equal(await root(dan, "Link"), undefined);
+    const { participants, ...before } = await shareOf(ada, options("Invited").zoneID);
+    await shared(ada, { ...before, participants: [...participants, invited(cara.user)] }, options("Invited").zoneID);
+    await accept(cara, share);
+    const error = await refusal(saved(cara, { recordName: "never", fields: { scan: new Blob(["x"]) } }, options("Invited", ada)));
+    assert.deepEqual([error.ckErrorCode, error.errors[0].recordName], ["ENCRYPTION_KEYS_REQUIRED", "never"]);
+    assert.ok(!cara.sent.some(({ endpoint }) => endpoint === "assets/upload"));
 });
 
 test("a participant without keys gets an account at the first look, and the zone's keys when the owner's page meets the share", async () => {

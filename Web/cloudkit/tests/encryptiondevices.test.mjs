@@ -130,6 +130,65 @@ test("a device that was removed opens nothing that is saved from then on", async
     assert.equal((await third.keys.status()).generation, 2);
 });
 
+const inZone = { zoneID: { zoneName: "Theirs" } };
+
+/** A first device, and another one with its ID, which makes the key of a zone of its own. */
+async function withKeyOfOther(email) {
+    const device = await firstDevice(email);
+    const other = await deviceOf(cloud, email);
+    await enrolled(other, device);
+    await other.database.saveRecordZones(inZone.zoneID);
+    await saved(other, { recordName: "theirs", fields: { diagnosis: secret("flu") } }, inZone);
+    const { id } = (await other.keys.devices()).find(({ isThis }) => isThis);
+    return { device, other, id };
+}
+
+/** Checks that a device opens what the removed one has saved, and that this one does not open what is saved from now on. */
+async function expectTakenOver(device, other) {
+    const theirs = await fetched(device, "theirs", inZone);
+    assert.equal(theirs.fields.diagnosis.value, "flu");
+    await saved(device, { ...theirs, fields: { diagnosis: secret("a cold") } }, inZone);
+    assert.equal((await fetched(device, "theirs", inZone)).fields.diagnosis.value, "a cold");
+    assert.deepEqual((await fetched(other, "theirs", inZone)).fields, {});
+}
+
+test("a zone whose newest key a device has made gets another one before that device is removed", async () => {
+    const { device, other, id } = await withKeyOfOther("before@example.com");
+    const sent = device.sent.length;
+    await device.keys.remove(id);
+    const changes = device.sent.slice(sent).filter(({ endpoint }) => /^keys\/(append|scopes\/modify)$/.test(endpoint));
+    assert.deepEqual(changes.map(({ endpoint, body }) => [endpoint, JSON.parse(body).zoneID?.zoneName]), [
+        ["keys/scopes/modify", "Theirs"], ["keys/append", undefined],
+    ]);
+    await expectTakenOver(device, other);
+});
+
+test("a zone whose newest key is a removed device's is taken over after the removal, by that call or another one", async () => {
+    const { device, other, id } = await withKeyOfOther("after@example.com");
+    // As if the device had made the keys only after these answers.
+    let hidden = 2;
+    device.change = (endpoint, answer) => (endpoint === "zones/list" && (hidden -= 1) >= 0 ? { zones: [] } : answer);
+    await device.keys.remove(id);
+    const page = await fetched(device, "theirs", inZone).catch((error) => error);
+    assert.equal(page.ckErrorCode, "ENCRYPTION_REFUSED");
+    await device.keys.remove(id);
+    await expectTakenOver(device, other);
+    assert.equal((await refusal(device.keys.remove(id))).ckErrorCode, "INVALID_ARGUMENTS");
+});
+
+test("a zone that cannot be taken over is named, and the device is removed all the same", async () => {
+    const { device, other, id } = await withKeyOfOther("named@example.com");
+    device.change = (endpoint, answer, body) => (
+        endpoint === "keys/scopes/list" && body.zoneID.zoneName === "Theirs" ? { ...answer, wraps: [] } : answer);
+    const error = await refusal(device.keys.remove(id));
+    assert.deepEqual([error.ckErrorCode, /zones do not count any more: Theirs$/.test(error.reason)], ["ENCRYPTION_REFUSED", true]);
+    assert.match(error.remedy, /Remove the device again/);
+    assert.equal((await other.keys.status()).keys, "removed");
+    device.change = undefined;
+    await device.keys.remove(id);
+    await expectTakenOver(device, other);
+});
+
 /** A store of texts, as an app has one. */
 function keyStore() {
     const texts = new Map();
@@ -267,6 +326,27 @@ test("a device of the framework lets a page in by code, and renews the key that 
     assert.equal((await fetched(other, "note")).fields.diagnosis.value, "flu");
     await saved(other, { recordName: "later", fields: { diagnosis: secret("new") } });
     assert.deepEqual((await fetched(page, "later")).fields, {});
+});
+
+test("a record from before all was sealed anew has a conflict when it is saved, and not a refusal", async () => {
+    const page = await firstDevice("anew@example.com");
+    await page.database.saveRecordZones(inZone.zoneID);
+    const old = await saved(page, { recordName: "anew", fields: { title: "a", diagnosis: secret("flu") } }, inZone);
+    await enrolled(await deviceOf(cloud, "anew@example.com"), page);
+    await page.keys.remove((await page.keys.devices()).find(({ isThis }) => !isThis).id);
+    const { words } = await page.keys.recoveryWords();
+    const keys = await commands(cloud, "anew@example.com", "anew");
+    const recovering = keys("enrol", "--recovery");
+    recovering.type(words.join(" "));
+    assert.equal((await recovering.done).status, 0, (await recovering.done).text);
+    await saved(page, { recordName: "newer", fields: { diagnosis: secret("a cold") } }, inZone);
+    const resealing = await keys("reseal").done;
+    assert.deepEqual([resealing.status, /Theirs/.test(resealing.text)], [0, true], resealing.text);
+    assert.equal((await fetched(page, "anew", inZone)).fields.diagnosis.value, "flu");
+    const error = await refusal(saved(page, { ...old, fields: { diagnosis: secret("angina") } }, inZone));
+    assert.deepEqual([error.ckErrorCode, error.serverRecord.fields.diagnosis.value], ["CONFLICT", "flu"]);
+    await saved(page, { ...error.serverRecord, fields: { diagnosis: secret("angina") } }, inZone);
+    assert.equal((await fetched(page, "anew", inZone)).fields.diagnosis.value, "angina");
 });
 
 test("a page lets a device of the framework in by code", async () => {

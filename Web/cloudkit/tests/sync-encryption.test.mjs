@@ -6,7 +6,7 @@ import { before, test } from "node:test";
 import { SyncEngine } from "../src/module.js";
 import { containerIdentifier, refusal, startCloud } from "./support/cloud.mjs";
 import { commands } from "./support/commands.mjs";
-import { deviceOf, enrolled, fetched, saved, secret } from "./support/secrets.mjs";
+import { deviceOf, enrolled, fetched, invited, saved, secret, shared } from "./support/secrets.mjs";
 
 let cloud;
 before(async () => { cloud = await startCloud(); });
@@ -15,7 +15,8 @@ const zoneID = { zoneName: "Notes" };
 const inZone = { zoneID };
 
 /** Gives a device an engine, whose app keeps the records that it is told, and mends nothing. */
-function withEngine(device, { atomicByZone = false } = {}) {
+function withEngine(device, { atomicByZone = false, owner } = {}) {
+    const zoneID = owner ? { ...inZone.zoneID, ownerRecordName: owner } : inZone.zoneID;
     const app = { records: new Map(), toSend: new Map(), events: [], state: undefined };
     const delegate = {
         handleEvent(event) {
@@ -69,6 +70,31 @@ test("what one engine sends is sealed, another device's engine gets it opened, a
     await b.engine.sendChanges();
     await a.engine.fetchChanges();
     assert.equal(a.app.records.get("one").fields.diagnosis.value, "a cold");
+});
+
+test("an engine of the shared database seals what it sends, and gets opened what others of the zone save", async () => {
+    const a = await firstDevice("owner@example.com");
+    await saved(a, { recordName: "one", fields: { diagnosis: secret("flu"), scan: new Blob(["a picture"]) } }, inZone);
+    await cloud.makeUser("ben@example.com");
+    const b = await deviceOf(cloud, "ben@example.com");
+    await b.keys.begin();
+    const userOf = async ({ container }) => (await container.fetchCurrentUserIdentity()).userRecordName;
+    await b.container.acceptShares((await shared(a, { participants: [invited(await userOf(b))] }, zoneID)).shortGUID);
+    b.database = b.container.sharedCloudDatabase;
+    const owner = await userOf(a);
+    withEngine(b, { owner });
+    await b.engine.fetchChanges();
+    const { fields } = b.app.records.get("one");
+    assert.equal(fields.diagnosis.value, "flu");
+    assert.equal(await (await b.database.fetchFile(fields.scan.value, { zoneID: { ...zoneID, ownerRecordName: owner } })).text(), "a picture");
+    b.write("one", { diagnosis: secret("a cold") });
+    b.write("two", { diagnosis: secret("angina"), scan: new Blob(["another picture"]) });
+    await b.engine.sendChanges();
+    assert.deepEqual([b.failures(), b.pending()], [[], []]);
+    for (const { body } of b.sent) assert.doesNotMatch(typeof body === "string" ? body : await body?.text() ?? "", /a cold|angina|picture/);
+    await a.engine.fetchChanges();
+    assert.deepEqual(["one", "two"].map((name) => a.app.records.get(name).fields.diagnosis.value), ["a cold", "angina"]);
+    assert.equal(await (await a.database.fetchFile(a.app.records.get("two").fields.scan.value, inZone)).text(), "another picture");
 });
 
 test("a conflict brings the server's record opened, and the save that is made from it succeeds", async () => {

@@ -93,7 +93,7 @@ export class AccountExchange {
 
     /**
      * @param {string} endpoint
-     * @param {object} body
+     * @param {object | undefined} body
      * @param {Cancelling} options
      * @param {"PRIVATE" | "SHARED"} [scope] the database's
      */

@@ -5,12 +5,13 @@ import { AccountExchange, busy, bytesOf, triesMax, unlessConflict } from "./acco
 import { base64, entry, Fault, withEntry } from "./bytes.js";
 import { placeOf } from "./log.js";
 import {
-    isInvited, keepWishes, meetList, nextManifest, nextParticipants, takeBack, userOf, wishesIn, withoutKeys,
+    isInvited, keepWishes, meetList, nextManifest, nextParticipants, participantsTakenOver, takeBack, userOf, wishesIn, withoutKeys,
 } from "./participants.js";
 import { noKeysOfShare, participantOf, permissions, readScopeManifest } from "./scope.js";
 
 /** @typedef {import("./account.js").OwnKeys} OwnKeys */
 /** @typedef {import("./accountexchange.js").Opened} Opened */
+/** @typedef {import("./log.js").KeyLog} KeyLog */
 /** @typedef {import("./participants.js").Wish} Wish */
 /** @typedef {import("./scope.js").ZoneKeys} ZoneKeys */
 /** @typedef {import("../transport.js").Cancelling} Cancelling */
@@ -172,6 +173,78 @@ export class Exchange extends AccountExchange {
         throw noKeysOfShare();
     }
 
+    // Devices that are removed
+
+    /**
+     * Makes another key of each zone of the user's whose newest key or manifest is a device's: no key counts that comes
+     * from a device which is not enrolled.
+     * @param {string} device
+     * @param {Cancelling} options
+     * @param {KeyLog} [before] the account's log as it was before the device's removal; without it, the device is enrolled
+     * @returns {Promise<{ isAny: boolean, left: string[] }>} whether there are any, and those where that failed
+     */
+    async takeOverZones(device, options, before) {
+        const opened = await this.opened(options);
+        const { zones = [] } = await this.ask("zones/list", undefined, options);
+        const result = { isAny: false, left: /** @type {string[]} */ ([]) };
+        for (const { zoneID: { zoneName } } of zones) {
+            try {
+                if (await this.#takeOver(zoneOf(zoneName, opened), device, before, options)) result.isAny = true;
+            } catch (error) {
+                if (!before && !(error instanceof Fault)) throw error;
+                result.left.push(zoneName);
+                this.services.log("warn", `The keys of the zone '${zoneName}' were not taken over from a device: ${/** @type {any} */ (error)?.message}`);
+            }
+        }
+        return result;
+    }
+
+    /**
+     * @param {Zone} zone
+     * @param {string} device
+     * @param {KeyLog | undefined} before
+     * @param {Cancelling} options
+     * @returns {Promise<boolean>} whether the zone has another key now
+     */
+    async #takeOver(zone, device, before, options) {
+        for (let tries = 0; tries < triesMax; tries += 1) {
+            const shown = await this.#scope(zone, options);
+            const request = shown && await this.#takingOver(shown, zone, device, before, options);
+            if (!request) return tries > 0;
+            await this.#send(request, zone, options);
+        }
+        throw busy();
+    }
+
+    /**
+     * The request that takes a scope over; nothing if it is not needed.
+     * @param {ShownScope} shown
+     * @param {Zone} zone
+     * @param {string} device
+     * @param {KeyLog | undefined} before
+     * @param {Cancelling} options
+     */
+    async #takingOver(shown, zone, device, before, options) {
+        const made = (/** @type {ZoneKeys} */ last, /** @type {OwnKeys} */ own, /** @type {import("./scope.js").Participant[]} */ participants) => (
+            nextManifest(zone.place, own, this.services.now(), { last, participants, logs: last.newestLogs, mustRenew: true }));
+        try {
+            const { keys, own } = await this.#open(shown, zone, options);
+            if (!keys.isFrom(device)) return undefined;
+            return await made(keys, own, nextParticipants(keys.manifest, own.log, [], undefined, keys.newestLogs));
+        } catch (error) {
+            if (!before || !(error instanceof Fault) || error.code !== "ENCRYPTION_REFUSED") throw error;
+            const own = await this.own(options);
+            if (before.fingerprint !== own.log.fingerprint || own.log.hashAt(before.head.number) !== before.head.hash) throw error;
+            const opened = await this.opened(options);
+            const accounts = await this.#accountsOf(shown, opened, options);
+            // The keys are read for this alone: nothing is opened or sealed with them.
+            const keys = await this.store.update(opened.name, (kept) => takeScope(kept, shown, zone, { ...own, log: before }, accounts));
+            if (!keys.isFrom(device)) throw error;
+            const signed = [...keys.chain].reverse().find(({ signer, device: id }) => signer === own.log.fingerprint && own.log.device(id));
+            return made(keys, own, participantsTakenOver(keys.manifest, signed, own.log, keys.newestLogs));
+        }
+    }
+
     /**
      * The verified logs of the other users whom the manifests of a scope name, by user.
      * @param {ShownScope} shown
@@ -183,7 +256,7 @@ export class Exchange extends AccountExchange {
         const users = new Set(read.flatMap(({ participants }) => participants.map(({ user }) => user)));
         users.delete(account.user);
         if (users.size > usersMax) throw new Fault("the manifests of the scope name too many users");
-        /** @type {Map<string, import("./log.js").KeyLog[]>} */
+        /** @type {Map<string, KeyLog[]>} */
         const accounts = new Map();
         for (const user of [...users].sort()) accounts.set(user, await this.logsOf(user, options, false));
         return accounts;

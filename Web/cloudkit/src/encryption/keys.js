@@ -5,6 +5,7 @@ import { Fault, unhex } from "./bytes.js";
 import { makeKeys } from "./crypto.js";
 import { approve, enrol, waitingDevices } from "./enrolment.js";
 import { busy, triesMax } from "./accountexchange.js";
+import { logBeforeRemoval } from "./log.js";
 import { secretOf, wordsOf } from "./words.js";
 
 /** @typedef {{ signal?: AbortSignal }} Options */
@@ -145,22 +146,46 @@ export class AccountKeys {
     }
 
     /**
-     * Removes a device. Those that stay have the next account key, and zones get another key at their next save.
+     * Removes a device. Those that stay have the next account key, and zones get another key at their next save. Zones
+     * whose newest key or manifest is the device's get one at once, before and, where it makes one in between,
+     * afterwards: no key counts that comes from a device which is not enrolled. If that fails, another call with the
+     * removed device does it.
      * @param {string} id
      * @param {any} [options]
      */
     remove(id, options) {
         return this.#promise(options, async (given) => {
-            for (let tries = 0; tries < triesMax; tries += 1) {
-                const own = await this.#exchange.own(given);
-                if (!own.log.device(id)) throw new Fault(`'${id}' is not the ID of an enrolled device`, "INVALID_ARGUMENTS");
-                if (id === own.device.id) throw new Fault("a device does not remove itself: another one does", "INVALID_ARGUMENTS");
-                if (!await this.#exchange.append(await toRemove(own, id), given)) continue;
-                await this.#exchange.own(given);
-                return;
-            }
-            throw busy();
+            const exchange = this.#exchange;
+            const { device, log } = await exchange.own(given);
+            if (id === device.id) throw new Fault("a device does not remove itself: another one does", "INVALID_ARGUMENTS");
+            // Neither the device nor a server prevents the removal: what fails here is done after it.
+            if (log.device(id)) await exchange.takeOverZones(id, given);
+            const wasRemoved = !await this.#append(given, (own) => own.log.device(id) && toRemove(own, id));
+            const before = await logBeforeRemoval((await exchange.shownAccount(given)).statements, log.account, id);
+            const { isAny, left } = before ? await exchange.takeOverZones(id, given, before) : { isAny: false, left: [] };
+            if (wasRemoved && !isAny && left.length === 0) throw new Fault(`'${id}' is not the ID of an enrolled device`, "INVALID_ARGUMENTS");
+            if (left.length === 0) return;
+            throw Object.assign(new Fault(`the device was removed, and the keys of these zones do not count any more: ${left.join(", ")}`), {
+                remedy: "Remove the device again. The log tells why each was not taken over",
+            });
         });
+    }
+
+    /**
+     * Adds a statement, made anew while other devices are quicker.
+     * @param {import("../transport.js").Cancelling} options
+     * @param {(own: import("./account.js").OwnKeys) => ReturnType<typeof toRemove> | undefined} make
+     * @returns {Promise<boolean>} false if there is none to add
+     */
+    async #append(options, make) {
+        for (let tries = 0; tries < triesMax; tries += 1) {
+            const request = await make(await this.#exchange.own(options));
+            if (!request) return false;
+            if (!await this.#exchange.append(request, options)) continue;
+            await this.#exchange.own(options);
+            return true;
+        }
+        throw busy();
     }
 
     /**

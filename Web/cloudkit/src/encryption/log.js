@@ -337,6 +337,20 @@ export async function readLogs(statements, account) {
 }
 
 /**
+ * The newest log of an account as it was before a device was removed; nothing if the device was not.
+ * @param {Uint8Array[]} statements
+ * @param {Account} account
+ * @param {string} device
+ */
+export async function logBeforeRemoval(statements, account, device) {
+    const log = (await readLogs(statements, account)).pop();
+    const removed = log?.anyDevice(device)?.removed;
+    if (!log || removed === undefined) return undefined;
+    const first = statements.length - log.head.number - 1;
+    return (await readLogs(statements.slice(first, first + removed), account))[0];
+}
+
+/**
  * @param {string} kept
  * @param {string} shown
  */

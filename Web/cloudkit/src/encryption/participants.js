@@ -227,6 +227,24 @@ export function nextParticipants(newest, own, wishes, list, logs) {
 }
 
 /**
+ * The participants of the manifest that takes a scope over from a removed device: those whom an enrolled device has
+ * signed, as far as the newest manifest has them still. The removed device adds nobody.
+ * @param {ScopeManifest} newest by the removed device
+ * @param {ScopeManifest | undefined} signed the newest one by a device that is enrolled
+ * @param {KeyLog} own the owner's
+ * @param {Map<string, KeyLog>} logs the newest of accounts, by user
+ * @returns {Participant[]}
+ */
+export function participantsTakenOver(newest, signed, own, logs) {
+    if (!signed) return [ownerAs(own)];
+    return nextParticipants(signed, own, [], undefined, logs).flatMap((one) => {
+        const now = newest.participants.find(({ fingerprint }) => fingerprint === one.fingerprint);
+        if (!now || now.permission === permissions.none) return [];
+        return { ...one, permission: Math.min(now.permission, one.permission), role: now.role === one.role ? one.role : roles.privateUser };
+    });
+}
+
+/**
  * Wishes for the participants who leave a scope because their accounts have no keys now. They come again when the
  * accounts have some, but late in a scope.
  * @param {ScopeManifest} manifest
@@ -248,12 +266,14 @@ export function withoutKeys(manifest, logs) {
  * @param {Uint8Array} place
  * @param {import("./account.js").OwnKeys} own the owner's
  * @param {number} now milliseconds since 1970
- * @param {{ last?: import("./scope.js").ZoneKeys, participants?: Participant[], logs?: Map<string, KeyLog> }} next without
- *     the last keys this is the first key of a zone; the logs are the newest of the participants, by user
+ * @param {{
+ *     last?: import("./scope.js").ZoneKeys, participants?: Participant[], logs?: Map<string, KeyLog>, mustRenew?: boolean,
+ * }} next without the last keys this is the first key of a zone; the logs are the newest of the participants, by user;
+ *     `mustRenew` makes another key in any case
  * @returns {Promise<{ manifest: Uint8Array, wraps: Uint8Array[], olderKey?: Uint8Array } | undefined>} nothing if the
  *     newest manifest says the same
  */
-export async function nextManifest(place, { log, device }, now, { last, participants, logs = new Map() } = {}) {
+export async function nextManifest(place, { log, device }, now, { last, participants, logs = new Map(), mustRenew = false } = {}) {
     const before = last?.manifest;
     const list = participants ?? [ownerAs(log)];
     const isLess = before !== undefined && takesAway(/** @type {any} */ ({ participants: list }), before);
@@ -261,9 +281,9 @@ export async function nextManifest(place, { log, device }, now, { last, particip
         const one = participantOf(before, user);
         return one && one.fingerprint === fingerprint && one.permission === permission && one.role === role;
     });
-    if (last && isSame && !last.mustRenew(log)) return undefined;
+    if (last && isSame && !mustRenew && !last.mustRenew(log)) return undefined;
     // The manifest has the newest heads, so that the key must be newer than what these have removed.
-    const isNewKey = !last || isLess || last.hasOlderKey([log, ...logs.values()]);
+    const isNewKey = !last || mustRenew || isLess || last.hasOlderKey([log, ...logs.values()]);
     /** @type {import("./scope.js").ScopeKey} */
     const key = last && !isNewKey ? last.newest
         : { scope: before?.scope ?? hex(random(16)), version: (before?.version ?? 0) + 1, secret: random(32) };

@@ -189,14 +189,15 @@ export const readBase = (record, text) => reading(record, () => readRecordManife
 
 /**
  * Reads the manifest that a save builds on. It is checked again, because a page may have kept it elsewhere. One of
- * another scope cannot be: its hash alone counts.
+ * another scope, or of a version that readers take no more, cannot be: its hash alone counts, by which the server tells
+ * versions apart.
  * @param {ZoneKeys} keys
  * @param {any} record
  * @param {string} text
  */
 export async function baseOf(keys, record, text) {
     const base = await readBase(record, text);
-    if (base.scope !== keys.newest.scope) return base;
+    if (base.scope !== keys.newest.scope || base.version < keys.manifest.oldest) return base;
     await checkRecord(keys, base, record, { hashes: new Map(), parent: base.parts.parent, asked: new Set() });
     return base;
 }

@@ -212,14 +212,16 @@ export class ZoneKeys {
      * @param {ScopeKey[]} keys the newest first
      * @param {KeyLog} log the user's own
      * @param {Keys} device
+     * @param {string} sender the device that has sealed the newest key
      * @param {Map<string, KeyLog[]>} [accounts] the logs of the other accounts that take part or did, by user
      */
-    constructor(place, chain, keys, log, device, accounts = new Map()) {
+    constructor(place, chain, keys, log, device, sender, accounts = new Map()) {
         this.place = place;
         this.chain = chain;
         this.keys = keys;
         this.log = log;
         this.device = device;
+        this.sender = sender;
         this.accounts = accounts;
     }
 
@@ -229,6 +231,14 @@ export class ZoneKeys {
 
     get newest() {
         return this.keys[0];
+    }
+
+    /**
+     * Whether a device has sealed the newest key, or has signed the newest manifest.
+     * @param {string} id
+     */
+    isFrom(id) {
+        return this.manifest.device === id || this.sender === id;
     }
 
     /** Whether the zone is the user's own. */
@@ -310,7 +320,7 @@ export class ZoneKeys {
             key = await counting({ scope, version: key.version - 1, secret });
             keys.push(key);
         }
-        return new ZoneKeys(place, chain, keys, log, device, accounts);
+        return new ZoneKeys(place, chain, keys, log, device, found.sender, accounts);
     }
 }
 

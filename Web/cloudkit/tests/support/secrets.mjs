@@ -44,6 +44,15 @@ export async function fetched({ database }, recordName, options) {
     return found;
 }
 
+export const zoneShare = "cloudkit.zoneshare";
+
+/** A participant of a share, by the name of the user's record. */
+export const invited = (user, permission = "READ_WRITE") => ({ type: "USER", permission, userIdentity: { lookupInfo: { userRecordName: user } } });
+
+/** Saves the share of a zone, which succeeds, and returns it. */
+export const shared = (owner, share, zoneID) =>
+    saved(owner, { recordType: "cloudkit.share", recordName: zoneShare, publicPermission: "NONE", ...share }, { zoneID });
+
 /**
  * Enrols a device by comparing codes: `shown` is what the user types in on each, given both codes.
  */
