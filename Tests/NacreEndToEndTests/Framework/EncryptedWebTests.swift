@@ -11,7 +11,7 @@ struct EncryptedWebTests {
         .appendingPathComponent("../../../Web/cloudkit/tests/support/neighbour.mjs").standardizedFileURL.path
 
     @Test(.enabled(if: mayRun(FileManager.default.isExecutableFile(atPath: node)), "nodejs is not installed"))
-    func `a value and a file of chunks that the framework seals open in CloudKit JS, and its own in the framework`() async throws {
+    func `a value and a file of chunks that the framework seals open in CloudKit JS, and those of CloudKit JS in the framework`() async throws {
         let folder = try TemporaryFolder()
         let content = [7, 31].map { factor in Data((0..<(2 << 20) + 5).map { UInt8(truncatingIfNeeded: ($0 &* factor) >> 3) }) }
         let files = ["app", "page", "opened"].map { URL(fileURLWithPath: "\(folder.path)/\($0)") }

@@ -143,7 +143,7 @@ async function withKeyOfOther(email) {
     return { device, other, id };
 }
 
-/** Checks that a device opens what the removed one has saved, and that this one does not open what is saved from now on. */
+/** Checks that a device opens what the removed one has saved, which does not open what is saved from now on. */
 async function expectTakenOver(device, other) {
     const theirs = await fetched(device, "theirs", inZone);
     assert.equal(theirs.fields.diagnosis.value, "flu");

@@ -6,7 +6,7 @@ import { before, test } from "node:test";
 import { SyncEngine } from "../src/module.js";
 import { containerIdentifier, refusal, startCloud } from "./support/cloud.mjs";
 import { commands } from "./support/commands.mjs";
-import { deviceOf, enrolled, fetched, invited, saved, secret, shared } from "./support/secrets.mjs";
+import { deviceOf, enrolled, fetched, invited, saved, secret, shared, zoneShare } from "./support/secrets.mjs";
 
 let cloud;
 before(async () => { cloud = await startCloud(); });
@@ -132,6 +132,33 @@ test("a batch whose answer was lost is sent again as it was sealed, under its op
     assert.equal(bodies.length, 2);
     assert.deepEqual(bodies[0], bodies[1]);
     assert.deepEqual([a.app.records.get("one").fields.diagnosis.value, a.pending()], ["flu", []]);
+});
+
+test("a share whose answer was lost is sent again with the same participant, who gets the zone's keys", async () => {
+    let time = Date.now();
+    const a = await firstDevice("invites@example.com", { now: () => time });
+    await saved(a, { recordName: "one", fields: { diagnosis: secret("flu") } }, inZone);
+    await cloud.makeUser("cara@example.com");
+    const cara = await deviceOf(cloud, "cara@example.com");
+    await cara.keys.begin();
+    const bodies = [];
+    a.change = (endpoint, answer, body) => {
+        if (endpoint === "records/modify" && bodies.push(body) === 1) throw new TypeError("the answer is lost");
+        return answer;
+    };
+    const address = { type: "USER", permission: "READ_ONLY", userIdentity: { lookupInfo: { emailAddress: "cara@example.com" } } };
+    a.app.toSend.set(zoneShare, { recordType: "cloudkit.share", recordName: zoneShare, zoneID, publicPermission: "NONE", participants: [address] });
+    a.engine.state.add({ pendingRecordZoneChanges: [{ type: "saveRecord", recordID: { recordName: zoneShare, zoneID } }] });
+    await refusal(a.engine.sendChanges());
+    time += 1000;
+    await a.engine.sendChanges();
+    assert.deepEqual(bodies[0], bodies[1]);
+    assert.deepEqual(a.pending(), []);
+    await cara.container.acceptShares(a.app.records.get(zoneShare).shortGUID);
+    await fetched(a, zoneShare, inZone);
+    cara.database = cara.container.sharedCloudDatabase;
+    const { userRecordName: ownerRecordName } = await a.container.fetchCurrentUserIdentity();
+    assert.equal((await fetched(cara, "one", { zoneID: { ...zoneID, ownerRecordName } })).fields.diagnosis.value, "flu");
 });
 
 test("a device without keys sends the plain records, keeps the others pending, and sends them once it is enrolled", async () => {

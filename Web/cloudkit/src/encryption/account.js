@@ -42,10 +42,17 @@ const [zonesMax, scopesBeforeMax, accountsMax] = [10_000, 20, 5000];
 
 export const enrolmentRemedy = "Enrol this device: with another one that has keys, or with the 24 recovery words";
 
-/** @param {boolean} wasRemoved */
-export const hasNoKeys = (wasRemoved) => Object.assign(new Fault(
-    wasRemoved ? "this device was removed from those that open the account's encrypted values"
-        : "this device has no keys for the account's encrypted values", "ENCRYPTION_KEYS_REQUIRED"), { remedy: enrolmentRemedy });
+/**
+ * Throws for an account that has keys, where this device has none.
+ * @param {AccountState} account
+ */
+export function checkEnrolled({ state }) {
+    if (state !== "elsewhere" && state !== "removed") return;
+    const reason = state === "removed" ? "this device was removed from those that open the account's encrypted values"
+        : "this device has no keys for the account's encrypted values";
+    throw Object.assign(new Fault(reason, "ENCRYPTION_KEYS_REQUIRED"), { remedy: enrolmentRemedy });
+}
+
 export const accountHasNone = () => new Fault(
     "the account has no keys: the first save of an encrypted value makes them", "ENCRYPTION_KEYS_REQUIRED");
 

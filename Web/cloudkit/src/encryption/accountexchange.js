@@ -1,6 +1,6 @@
 /** The conversation of a device with the server about the keys of the account that is signed in, and of other users. */
 
-import { accountHasNone, hasNoKeys, takeAccount, takeOther, toBegin } from "./account.js";
+import { accountHasNone, checkEnrolled, takeAccount, takeOther, toBegin } from "./account.js";
 import { base64, entry, Fault, unbase64 } from "./bytes.js";
 import { refusedTree, sizeOf, takeTree } from "./tree.js";
 
@@ -19,11 +19,25 @@ import { refusedTree, sizeOf, takeTree } from "./tree.js";
 /** The most statements that are taken from a server. */
 const statementsMax = 10_000;
 /** Times that a request is made anew because other devices were quicker. */
-export const triesMax = 4;
+const triesMax = 4;
 /** The words of the server for a request that names a larger tree of logs than it has. */
 const treeIsSmaller = "the tree of logs is smaller than the one that this client has seen";
 
 export const busy = () => new Fault("other devices are changing the keys: try again", "SERVICE_UNAVAILABLE");
+
+/**
+ * Does what is done anew while other devices are quicker.
+ * @template T
+ * @param {(tries: number) => Promise<T | undefined>} work returns nothing if another device was quicker
+ * @returns {Promise<T>}
+ */
+export async function retried(work) {
+    for (let tries = 0; tries < triesMax; tries += 1) {
+        const result = await work(tries);
+        if (result !== undefined) return result;
+    }
+    throw busy();
+}
 
 /** @param {unknown} list */
 export const bytesOf = (list) => (Array.isArray(list) ? list : []).map((text) => unbase64(text, "a form of the server"));
@@ -124,6 +138,23 @@ export class AccountExchange {
         throw busy();
     }
 
+    /**
+     * What the device keeps of the account.
+     * @param {Cancelling} options
+     */
+    async kept(options) {
+        return this.#store.read((await this.opened(options)).name);
+    }
+
+    /**
+     * Changes what the device keeps of the account.
+     * @param {Cancelling} options
+     * @param {(kept: import("./account.js").Kept) => void} change
+     */
+    async change(options, change) {
+        await this.#store.update((await this.opened(options)).name, change);
+    }
+
     // The account
 
     /**
@@ -134,14 +165,13 @@ export class AccountExchange {
      */
     async shownAccount(options, user) {
         const { name, account } = await this.opened(options);
-        for (let tries = 0; tries < triesMax; tries += 1) {
+        return retried(async () => {
             const { tree: seen } = await this.#store.read(name);
             const { shown, tree } = await this.#pages(options, user, seen);
             const verdict = await this.#store.update(name, (kept) => takeTree(kept, tree, shown.statements, account, seen));
-            if (verdict === "taken") return shown;
             if (verdict instanceof Fault) throw verdict;
-        }
-        throw busy();
+            return verdict === "taken" ? shown : undefined;
+        });
     }
 
     /**
@@ -222,8 +252,8 @@ export class AccountExchange {
     async own(options) {
         const state = await this.accountState(options);
         if (state.state === "here") return state.own;
-        if (state.state === "none" || state.state === "ended") throw accountHasNone();
-        throw hasNoKeys(state.state === "removed");
+        checkEnrolled(state);
+        throw accountHasNone();
     }
 
     /**
@@ -232,15 +262,15 @@ export class AccountExchange {
      */
     async ownForSaving(options) {
         const { name, account } = await this.opened(options);
-        for (let tries = 0; tries < triesMax; tries += 1) {
+        return retried(async () => {
             const state = await this.accountState(options);
             if (state.state === "here") return state.own;
-            if (state.state === "elsewhere" || state.state === "removed") throw hasNoKeys(state.state === "removed");
+            checkEnrolled(state);
             const ended = state.state === "ended" ? state.log : undefined;
             // The keys are kept before the server has the statement: a device that the server knows is never lost.
             await this.append(await this.#store.update(name, (kept) => toBegin(kept, account, this.#store.extractable, ended)), options);
-        }
-        throw busy();
+            return undefined;
+        });
     }
 
     /**

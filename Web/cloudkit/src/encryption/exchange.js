@@ -1,7 +1,7 @@
 /** The conversation of a device with the server about the keys of zones, and who has them. */
 
-import { hasNoKeys, takeScope } from "./account.js";
-import { AccountExchange, busy, bytesOf, triesMax, unlessConflict } from "./accountexchange.js";
+import { checkEnrolled, takeScope } from "./account.js";
+import { AccountExchange, bytesOf, retried, unlessConflict } from "./accountexchange.js";
 import { base64, entry, Fault, withEntry } from "./bytes.js";
 import { placeOf } from "./log.js";
 import {
@@ -77,7 +77,7 @@ export class Exchange extends AccountExchange {
         if (!await seen()) return undefined;
         const state = await this.accountState(options);
         if (state.state === "ended") return undefined;
-        if (state.state === "elsewhere" || state.state === "removed") throw hasNoKeys(state.state === "removed");
+        checkEnrolled(state);
         // A log that follows a reset has this device forget the scopes before it.
         if (!await seen()) return undefined;
         throw new Fault(`the server shows no keys of zone '${key}', and this device has seen some`);
@@ -105,13 +105,13 @@ export class Exchange extends AccountExchange {
         }
         const known = opened.zones.get(key);
         if (known && opened.own && !known.mustRenew(opened.own.log)) return known;
-        for (let tries = 0; tries < triesMax; tries += 1) {
+        return retried(async () => {
             const keys = await this.#settled(zone, options);
             if (keys) return keys;
             const own = await this.ownForSaving(options);
             await this.#send(await nextManifest(zone.place, own, this.services.now()), zone, options);
-        }
-        throw busy();
+            return undefined;
+        });
     }
 
     /**
@@ -167,7 +167,7 @@ export class Exchange extends AccountExchange {
         }
         const state = await this.accountState(options);
         if (state.state === "here") return openWith(state.own);
-        if (state.state === "elsewhere" || state.state === "removed") throw hasNoKeys(state.state === "removed");
+        checkEnrolled(state);
         if (zone.isOwn) throw new Fault("the server shows keys of a zone without a log of the account's keys");
         if (isInvited((await this.share(zone.zoneID, zone.scope, options))?.currentUserParticipant)) await this.ownForSaving(options);
         throw noKeysOfShare();
@@ -180,7 +180,8 @@ export class Exchange extends AccountExchange {
      * from a device which is not enrolled.
      * @param {string} device
      * @param {Cancelling} options
-     * @param {KeyLog} [before] the account's log as it was before the device's removal; without it, the device is enrolled
+     * @param {KeyLog} [before] the account's log as it was before the device's removal; without it, the device is
+     *     enrolled
      * @returns {Promise<{ isAny: boolean, left: string[] }>} whether there are any, and those where that failed
      */
     async takeOverZones(device, options, before) {
@@ -193,7 +194,8 @@ export class Exchange extends AccountExchange {
             } catch (error) {
                 if (!before && !(error instanceof Fault)) throw error;
                 result.left.push(zoneName);
-                this.services.log("warn", `The keys of the zone '${zoneName}' were not taken over from a device: ${/** @type {any} */ (error)?.message}`);
+                const { message } = /** @type {any} */ (error);
+                this.services.log("warn", `The keys of the zone '${zoneName}' were not taken over from a device: ${message}`);
             }
         }
         return result;
@@ -206,14 +208,14 @@ export class Exchange extends AccountExchange {
      * @param {Cancelling} options
      * @returns {Promise<boolean>} whether the zone has another key now
      */
-    async #takeOver(zone, device, before, options) {
-        for (let tries = 0; tries < triesMax; tries += 1) {
+    #takeOver(zone, device, before, options) {
+        return retried(async (tries) => {
             const shown = await this.#scope(zone, options);
             const request = shown && await this.#takingOver(shown, zone, device, before, options);
             if (!request) return tries > 0;
             await this.#send(request, zone, options);
-        }
-        throw busy();
+            return undefined;
+        });
     }
 
     /**
@@ -340,8 +342,7 @@ export class Exchange extends AccountExchange {
      * @param {Cancelling} options
      */
     async confirm(wishes, key, options) {
-        const { name } = await this.opened(options);
-        await this.store.update(name, (kept) => keepWishes(kept, wishes, key));
+        await this.change(options, (kept) => keepWishes(kept, wishes, key));
         await this.forgetZone(key);
     }
 
@@ -351,9 +352,8 @@ export class Exchange extends AccountExchange {
      * @param {string} key
      * @param {Cancelling} options
      */
-    async takeBack(wishes, key, options) {
-        const { name } = await this.opened(options);
-        await this.store.update(name, (kept) => takeBack(kept, wishes, key));
+    takeBack(wishes, key, options) {
+        return this.change(options, (kept) => takeBack(kept, wishes, key));
     }
 
     /**
@@ -361,9 +361,8 @@ export class Exchange extends AccountExchange {
      * @param {string} key
      * @param {Cancelling} options
      */
-    async forgetWishes(key, options) {
-        const { name } = await this.opened(options);
-        await this.store.update(name, (kept) => {
+    forgetWishes(key, options) {
+        return this.change(options, (kept) => {
             if (wishesIn(kept, key).length > 0) kept.wishes = withEntry(kept.wishes ?? {}, key, undefined, 0);
         });
     }
@@ -400,14 +399,14 @@ export class Exchange extends AccountExchange {
      * @param {boolean} [asksForList] whether the server is asked for the share's participants also if nobody is wished
      */
     async #settled(zone, options, asksForList = false) {
-        for (let tries = 0; tries < triesMax; tries += 1) {
+        const { keys } = await retried(async () => {
             const found = await this.#currentScope(zone, options);
-            if (!found) return undefined;
-            const request = await this.#next(found, zone, asksForList, options);
-            if (!request) return found.keys;
+            const request = found && await this.#next(found, zone, asksForList, options);
+            if (!request) return { keys: found?.keys };
             await this.#send(request, zone, options);
-        }
-        throw busy();
+            return undefined;
+        });
+        return keys;
     }
 
     /**

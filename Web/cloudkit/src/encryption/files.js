@@ -235,15 +235,15 @@ export class FileKeys {
     async #ownKeys(zone, makesKeys, options) {
         const exchange = this.#exchange;
         if (!makesKeys && !await exchange.zoneKeys(zone, options)) {
-            const { scopes } = await exchange.store.read((await exchange.opened(options)).name);
+            const { scopes } = await exchange.kept(options);
             if (Object.keys(scopes).length === 0 || await exchange.share({ zoneName: zone }, "PRIVATE", options)) return undefined;
         }
         return exchange.zoneKeysForSaving(zone, options);
     }
 
     /**
-     * The keys of a zone of another user. Files of people who came by a share's link stay plain, since they get no keys. A
-     * device that has had the zone's keys seals, or fails.
+     * The keys of a zone of another user. Files of people who came by a share's link stay plain, since they get no keys.
+     * A device that has had the zone's keys seals, or fails.
      * @param {string} zone
      * @param {any} zoneID
      * @param {Cancelling} options
@@ -254,7 +254,7 @@ export class FileKeys {
             return await exchange.zoneKeys(zone, options) && await exchange.zoneKeysForSaving(zone, options);
         } catch (error) {
             if (!(error instanceof Fault) || error.code !== "ENCRYPTION_KEYS_REQUIRED") throw error;
-            const { sharedScopes = {} } = await exchange.store.read((await exchange.opened(options)).name);
+            const { sharedScopes = {} } = await exchange.kept(options);
             const hadKeys = Object.hasOwn(sharedScopes, zone);
             if (hadKeys || isInvited((await exchange.share(zoneID, "SHARED", options))?.currentUserParticipant)) throw error;
             return undefined;

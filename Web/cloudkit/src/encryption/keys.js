@@ -4,7 +4,7 @@ import { accountHasNone, enrolmentRemedy, joinRecovered, toRemove } from "./acco
 import { Fault, unhex } from "./bytes.js";
 import { makeKeys } from "./crypto.js";
 import { approve, enrol, waitingDevices } from "./enrolment.js";
-import { busy, triesMax } from "./accountexchange.js";
+import { retried } from "./accountexchange.js";
 import { logBeforeRemoval } from "./log.js";
 import { secretOf, wordsOf } from "./words.js";
 
@@ -41,9 +41,8 @@ export class AccountKeys {
     status(options) {
         return this.#promise(options, async (given) => {
             const state = await this.#exchange.accountState(given);
-            const { name } = await this.#exchange.opened(given);
             const log = state.state === "none" || state.log.isReset ? undefined : state.log;
-            const { recovery, tree } = await this.#exchange.store.read(name);
+            const { recovery, tree } = await this.#exchange.kept(given);
             const hasUnseenWords = state.state === "here" && recovery !== undefined;
             const next = hasUnseenWords ? "Have the user write the recovery words down" : nextSteps[state.state];
             return {
@@ -112,16 +111,13 @@ export class AccountKeys {
         return this.#promise(options, async (given) => {
             if (typeof words !== "string") throw new Fault("the words are a text", "INVALID_ARGUMENTS");
             const secret = await secretOf(words);
-            const { name, account } = await this.#exchange.opened(given);
-            const device = await makeKeys(this.#exchange.store.extractable);
-            for (let tries = 0; tries < triesMax; tries += 1) {
-                const shown = await this.#exchange.shownAccount(given);
-                const request = await this.#exchange.store.update(name, (kept) => joinRecovered(kept, device, shown, account, secret));
-                if (!await this.#exchange.append(request, given)) continue;
-                await this.#exchange.own(given);
-                return;
-            }
-            throw busy();
+            const exchange = this.#exchange;
+            const { name, account } = await exchange.opened(given);
+            const device = await makeKeys(exchange.store.extractable);
+            await this.#append(given, async () => {
+                const shown = await exchange.shownAccount(given);
+                return exchange.store.update(name, (kept) => joinRecovered(kept, device, shown, account, secret));
+            });
         });
     }
 
@@ -160,7 +156,10 @@ export class AccountKeys {
             if (id === device.id) throw new Fault("a device does not remove itself: another one does", "INVALID_ARGUMENTS");
             // Neither the device nor a server prevents the removal: what fails here is done after it.
             if (log.device(id)) await exchange.takeOverZones(id, given);
-            const wasRemoved = !await this.#append(given, (own) => own.log.device(id) && toRemove(own, id));
+            const wasRemoved = !await this.#append(given, async () => {
+                const own = await exchange.own(given);
+                return own.log.device(id) && toRemove(own, id);
+            });
             const before = await logBeforeRemoval((await exchange.shownAccount(given)).statements, log.account, id);
             const { isAny, left } = before ? await exchange.takeOverZones(id, given, before) : { isAny: false, left: [] };
             if (wasRemoved && !isAny && left.length === 0) throw new Fault(`'${id}' is not the ID of an enrolled device`, "INVALID_ARGUMENTS");
@@ -174,18 +173,17 @@ export class AccountKeys {
     /**
      * Adds a statement, made anew while other devices are quicker.
      * @param {import("../transport.js").Cancelling} options
-     * @param {(own: import("./account.js").OwnKeys) => ReturnType<typeof toRemove> | undefined} make
+     * @param {() => Promise<import("./accountexchange.js").Request | undefined>} make
      * @returns {Promise<boolean>} false if there is none to add
      */
-    async #append(options, make) {
-        for (let tries = 0; tries < triesMax; tries += 1) {
-            const request = await make(await this.#exchange.own(options));
+    #append(options, make) {
+        return retried(async () => {
+            const request = await make();
             if (!request) return false;
-            if (!await this.#exchange.append(request, options)) continue;
+            if (!await this.#exchange.append(request, options)) return undefined;
             await this.#exchange.own(options);
             return true;
-        }
-        throw busy();
+        });
     }
 
     /**
@@ -196,8 +194,7 @@ export class AccountKeys {
     recoveryWords(options) {
         return this.#promise(options, async (given) => {
             const { log } = await this.#exchange.own(given);
-            const { name } = await this.#exchange.opened(given);
-            const { recovery } = await this.#exchange.store.read(name);
+            const { recovery } = await this.#exchange.kept(given);
             if (!recovery) {
                 throw new Fault("this device has no recovery words to show: they were shown, or another device has made them", "INVALID_ARGUMENTS");
             }
@@ -207,10 +204,7 @@ export class AccountKeys {
 
     /** @param {any} [options] */
     forgetRecoveryWords(options) {
-        return this.#promise(options, async (given) => {
-            const { name } = await this.#exchange.opened(given);
-            await this.#exchange.store.update(name, (kept) => { delete kept.recovery; });
-        });
+        return this.#promise(options, (given) => this.#exchange.change(given, (kept) => { delete kept.recovery; }));
     }
 
     /**

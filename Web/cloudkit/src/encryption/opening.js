@@ -84,7 +84,9 @@ export class Answers {
      * Opens the records of an answer.
      * @param {any[] | undefined} items of an answer
      * @param {Answer} answer
-     * @param {{ zoneID: (place: number) => any, numbersAsStrings?: boolean, asked: (place: number) => string[] | undefined }} about
+     * @param {{
+     *     zoneID: (place: number) => any, numbersAsStrings?: boolean, asked: (place: number) => string[] | undefined,
+     * }} about
      * @param {Options} options
      */
     async openAll(items, answer, about, options) {
@@ -99,7 +101,8 @@ export class Answers {
      * Opens a record of an answer, or the server's record in an error. An item that is refused is an error of ours.
      * @param {any} item
      * @param {Answer} answer
-     * @param {{ zoneID?: any, numbersAsStrings?: boolean, asked?: string[], sent?: Version }} about without a zone, the item names it
+     * @param {{ zoneID?: any, numbersAsStrings?: boolean, asked?: string[], sent?: Version }} about without a zone, the
+     *     item names it
      * @param {Options} options
      */
     async openItem(item, answer, about, options) {

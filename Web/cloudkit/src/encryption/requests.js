@@ -14,7 +14,9 @@ import { baseOf, hasEncrypted, isSealed, parentOf, readBase, sealRecord } from "
 /** @typedef {"PRIVATE" | "SHARED"} Scope */
 /**
  * `unanswered` keeps a save whose answer may be lost: given again with the same body, it is sent again as it was sealed.
- * @typedef {import("../transport.js").Cancelling & { unanswered?: { saving?: Saving, begun?: import("./shares.js").Begun } }} Options
+ * @typedef {import("../transport.js").Cancelling & {
+ *     unanswered?: { saving?: Saving, begun?: import("./shares.js").Begun },
+ * }} Options
  */
 /** @typedef {(body: any) => Promise<any>} Send */
 /**

@@ -9,7 +9,10 @@ import { isInvited, permissionOf, roleOf, userOf, wishesOf } from "./participant
  * The share of a zone in a batch: its place among the operations, and the wishes that come with it.
  * @typedef {{ place: number, wishes: Wish[] }} Saying
  */
-/** @typedef {{ operations: any[], saying?: Saying }} Begun a batch to send, in which each participant of a share has an ID */
+/**
+ * A batch to send, in which each participant of a share has an ID.
+ * @typedef {{ operations: any[], saying?: Saying }} Begun
+ */
 
 const zonesMax = 1000;
 

@@ -181,7 +181,7 @@ export class Requests {
         const { encryption } = this.#transport;
         const encrypted = encryption?.seals(this.#scope) ? [] : items.filter(hasEncryptedFields);
         if (encrypted.length > 0) {
-            const error = invalid("records with encrypted fields are sent to the private database, by a page with services.encryption");
+            const error = invalid("records with encrypted fields are sent by a page with services.encryption, and not to the public database");
             return this.#modifyOthers(run, items, new Map(encrypted.map(({ recordID }) => [recordID.recordName, error])), isAtomic);
         }
         if (!isAtomic && items.length > itemsMax) return this.#modifyHalves(run, items);
