@@ -227,7 +227,7 @@ extension ScopeKeyTests {
         let zone = try SampleScope(SampleKeyring("_ada", container: TestCloud.container), zone: "Diary").newest
         let (share, other) = (try ScopeID.sample(1), try ScopeID.sample(2))
         var scopes = SaveScopes(zone: zone)
-        scopes.ofViews = [FeedView(rawValue: 5): .some(share), FeedView(rawValue: 6): .some(nil)]
+        scopes.ofViews = [FeedView(rawValue: 5): share, FeedView(rawValue: 6): nil]
         func fault(_ scope: ScopeID, _ view: Int64?) -> ServerError? { scopes.fault(sealing: scope, in: view.map(FeedView.init(rawValue:))) }
         #expect(fault(share, 5) == nil && fault(zone.parts.scope, 6) == nil && fault(zone.parts.scope, nil) == nil)
         for (scope, view) in [(zone.parts.scope, 5), (other, 5), (share, 6), (share, nil), (other, nil)] as [(ScopeID, Int64?)] {
