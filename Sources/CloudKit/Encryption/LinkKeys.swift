@@ -52,8 +52,10 @@
             (participants, open) = (share.participants, share.publicPermission.signed)
         }
 
+        /// Whether everybody who has the share's URL may come.
+        var isOpen: Bool { open != .none }
         /// Whether the share has a link of its own, or one-time links.
-        var hasLinks: Bool { open != .none || participants.contains(where: \.isOneTime) }
+        var hasLinks: Bool { isOpen || participants.contains(where: \.isOneTime) }
 
         /// Whether nobody has come by the one-time link of a participant.
         fileprivate func waits(_ participant: String) -> Bool {

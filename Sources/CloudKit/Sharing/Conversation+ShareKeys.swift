@@ -107,7 +107,7 @@ extension Conversation {
             do throws(CKError) {
                 guard let (exchange, place) = try await keyExchange(for: recordID.zoneID) else { return ShareLinks() }
                 if scope == .private { return try await exchange.meet(list, at: place, share: name)?.linkTexts ?? ShareLinks() }
-                guard name == nil, list.open != .none else { return ShareLinks() }
+                guard name == nil, list.isOpen else { return ShareLinks() }
                 return try await exchange.currentScope(of: place)?.keys.linkTexts ?? ShareLinks()
             } catch {
                 // A participant without keys sees the share without the secret of its link.
