@@ -42,6 +42,7 @@ let package = Package(
         .systemLibrary(name: "CNacreChecksum"),
         .systemLibrary(name: "CNacreCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CNacreOpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CNacrePostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CNacreSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CNacreSockets"),
         .systemLibrary(name: "CNacreSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -78,6 +79,7 @@ let package = Package(
                 "NacreCloudStorage", "NacreCloudContainer", "NacreCloudWire", "NacreCrypto", "NacreHTTPClient", "NacreLocks", "CNacreSQLite",
                 "CNacreFileReads",
             ]),
+        module("NacrePostgres", ["NacreCloudStore", "NacreCloudStorage", "NacreCloudWire", "NacreLocks", "CNacrePostgres"]),
         module("NacreHTTPServer", ["NacreTelemetry", "NacreLocks", "CNacreSockets", "CNacreZlib"]),
         module(
             "NacreCloudServer",
@@ -106,7 +108,7 @@ let package = Package(
             name: "NacreCloudTestSupport",
             dependencies: [
                 "NacreCloudTasks", "NacreCloudContainer", "NacreCloudAccounts", "NacreCloudStorage", "NacreCloudStore", "NacreCloudWire",
-                "NacreCrypto", "NacreEncryptionForms", "NacreLocks", "NacreRandom",
+                "NacrePostgres", "NacreCrypto", "NacreEncryptionForms", "NacreLocks", "NacreRandom",
             ],
             path: "Tests/NacreCloudTestSupport", swiftSettings: settings + optimized),
         tests("NacreCryptoTests", ["NacreCrypto", "NacreCloudTestSupport"]),
@@ -126,6 +128,11 @@ let package = Package(
                 "NacreCrypto", "NacreCloudTestSupport", "CNacreSQLite", "NacreLocks",
             ],
             resources: [.copy("Fixtures")]),
+        tests(
+            "NacrePostgresTests",
+            [
+                "NacrePostgres", "NacreCloudStore", "NacreCloudStorage", "NacreCloudWire", "NacreLocks", "NacreCloudTestSupport", "CNacrePostgres",
+            ]),
         tests(
             "NacreHTTPClientTests",
             ["NacreHTTPClient", "NacreLocks", "NacreCloudTestSupport"]),

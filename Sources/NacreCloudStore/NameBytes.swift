@@ -1,23 +1,23 @@
-import NacreCloudStorage
+package import NacreCloudStorage
 
 /// A name that is compared and hashed by the bytes of its UTF-8, as both engines keep and order it. `String` treats
 /// canonically equivalent texts as equal, and orders by Unicode. Two records would be one here and two in SQL.
-struct NameBytes: Hashable, Comparable, Sendable {
-    let string: String
+package struct NameBytes: Hashable, Comparable, Sendable {
+    package let string: String
 
-    init(_ string: String) {
+    package init(_ string: String) {
         self.string = string
     }
 
-    static func == (left: NameBytes, right: NameBytes) -> Bool {
+    package static func == (left: NameBytes, right: NameBytes) -> Bool {
         left.string.utf8.count == right.string.utf8.count && ByteOrder.compare(left.string, right.string) == 0
     }
 
-    static func < (left: NameBytes, right: NameBytes) -> Bool {
+    package static func < (left: NameBytes, right: NameBytes) -> Bool {
         ByteOrder.compare(left.string, right.string) < 0
     }
 
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         var string = string
         string.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
@@ -41,7 +41,7 @@ extension [EntryKey] {
     private static let few = 16
 
     /// The keys without repetitions.
-    var distinct: [EntryKey] {
+    package var distinct: [EntryKey] {
         if count <= Self.few {
             return indices.filter { index in !self[..<index].contains { NamedKey($0) == NamedKey(self[index]) } }.map { self[$0] }
         }
@@ -51,7 +51,7 @@ extension [EntryKey] {
 }
 
 extension Sequence<TaskKey> {
-    var distinct: [TaskKey] {
+    package var distinct: [TaskKey] {
         var seen: Set<NamedKey> = []
         return filter { seen.insert(NamedKey($0)).inserted }
     }
@@ -59,7 +59,7 @@ extension Sequence<TaskKey> {
 
 extension Sequence<String> {
     /// The names without repetitions, compared by their bytes, in the order of first appearance.
-    var distinctNames: [String] {
+    package var distinctNames: [String] {
         var seen: Set<NameBytes> = []
         return filter { seen.insert(NameBytes($0)).inserted }
     }

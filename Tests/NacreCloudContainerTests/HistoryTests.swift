@@ -15,7 +15,7 @@ import Testing
     static let writers = 8
     static let followers = 3
 
-    @Test(arguments: Engine.allCases.filter(\.hasOneWriter))
+    @Test(arguments: Engine.embedded.filter(\.hasOneWriter))
     func `requests at once are answered as if they came one by one, and nobody misses a change`(
         engine: Engine
     ) async throws {

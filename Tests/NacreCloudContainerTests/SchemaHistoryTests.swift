@@ -25,7 +25,7 @@ import Testing
         SchemaText(try await schemas.schema(of: Self.container, environment)).text
     }
 
-    @Test(arguments: Engine.allCases) func `each change of an administrator is kept with its time and what it changed, newest first`(
+    @Test(arguments: Engine.embedded) func `each change of an administrator is kept with its time and what it changed, newest first`(
         engine: Engine
     ) async throws {
         try await with(engine) { schemas, test in
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `undos go back change by change, and a change after them is the next to go`(engine: Engine) async throws {
+    @Test(arguments: Engine.embedded) func `undos go back change by change, and a change after them is the next to go`(engine: Engine) async throws {
         try await with(engine) { schemas, _ in
             func undo(isDryRun: Bool = false) async throws -> SchemaUndo {
                 try await schemas.undoSchemaChange(of: Self.container, isDryRun: isDryRun)
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `an undo keeps what came with saves, and is refused where records or production have what would go`(
+    @Test(arguments: Engine.embedded) func `an undo keeps what came with saves, and is refused where records or production have what would go`(
         engine: Engine
     ) async throws {
         try await with(engine) { schemas, test in
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `a reset can be undone as far as it is about the schema`(engine: Engine) async throws {
+    @Test(arguments: Engine.embedded) func `a reset can be undone as far as it is about the schema`(engine: Engine) async throws {
         try await with(engine) { schemas, test in
             try await bring("RECORD TYPE Note (text STRING, secret ENCRYPTED STRING, GRANT READ TO \"_icloud\");", schemas)
             let before = try await text(schemas)

@@ -8,9 +8,16 @@ package enum Engine: String, CaseIterable, Sendable, CustomStringConvertible {
     case sqlite
     /// Guarantees no more than `Store` does.
     case sideBySide
+    case postgres
+
+    /// The engines that need nothing of the machine.
+    package static let embedded: [Engine] = [.memory, .sqlite, .sideBySide]
+
+    /// Every engine; PostgreSQL where it is installed, or where every test must run.
+    package static let allCases: [Engine] = embedded + (mayRun(PostgresServer.programs != nil) ? [.postgres] : [])
 
     /// Whether writes run one after the other. If so, the last runs of their bodies are in commit order.
-    package var hasOneWriter: Bool { self != .sideBySide }
+    package var hasOneWriter: Bool { self == .memory || self == .sqlite }
 
     package var description: String { rawValue }
 
@@ -20,6 +27,7 @@ package enum Engine: String, CaseIterable, Sendable, CustomStringConvertible {
         case .memory: MemoryStore()
         case .sqlite: try await TemporarySQLiteStore(on: place)
         case .sideBySide: SideBySideStore()
+        case .postgres: try await TemporaryPostgresStore()
         }
     }
 }

@@ -3,6 +3,7 @@ import NacreCloudContainer
 package import NacreCloudStorage
 package import NacreCloudStore
 import NacreLocks
+import NacrePostgres
 
 /// A store of any engine that a test closes and reopens, and to which it restores copies.
 ///
@@ -17,6 +18,7 @@ package final class ReopenableStore: LayeredStore {
     private enum Kept: Sendable {
         case memory(MemoryStore)
         case sqlite(SQLiteStore)
+        case postgres(PostgresStore, PostgresServer, database: String)
     }
 
     private let folder: TemporaryFolder
@@ -29,6 +31,10 @@ package final class ReopenableStore: LayeredStore {
         switch engine {
         case .memory, .sideBySide: kept = Locked(.memory(MemoryStore(run: run)))
         case .sqlite: kept = Locked(.sqlite(try await Self.open(folder, run: run)))
+        case .postgres:
+            let server = try await PostgresServer.shared
+            let database = try await server.makeDatabase()
+            kept = Locked(.postgres(try await Self.open(database, of: server, run: run), server, database: database))
         }
     }
 
@@ -38,6 +44,16 @@ package final class ReopenableStore: LayeredStore {
         return try await SQLiteStore.open(folder: folder.path, options: options)
     }
 
+    private static func open(_ database: String, of server: PostgresServer, run: Int64) async throws -> PostgresStore {
+        var options = PostgresOptions.inFirstRun
+        options.run = run
+        return try await PostgresStore.open(server.url(database), options: options)
+    }
+
+    deinit {
+        if case .postgres(_, let server, let database) = kept.withLock({ $0 }) { server.dropDatabase(database) }
+    }
+
     package func reopen(run: Int64) async throws {
         switch kept.withLock({ $0 }) {
         case .memory(let store): store.beginRun(run)
@@ -45,6 +61,10 @@ package final class ReopenableStore: LayeredStore {
             await store.close()
             let opened = try await Self.open(folder, run: run)
             kept.withLock { $0 = .sqlite(opened) }
+        case .postgres(let store, let server, let database):
+            await store.close()
+            let opened = try await Self.open(database, of: server, run: run)
+            kept.withLock { $0 = .postgres(opened, server, database: database) }
         }
     }
 
@@ -65,6 +85,7 @@ package final class ReopenableStore: LayeredStore {
             let copy = try TemporaryFolder(on: .memory)
             try copy.take(from: folder)
             return .folder(copy)
+        case .postgres: throw StoreError(.unavailable, "A copy of a database on PostgreSQL is made by its own programs")
         }
     }
 
@@ -84,6 +105,7 @@ package final class ReopenableStore: LayeredStore {
         switch kept.withLock({ $0 }) {
         case .memory(let store): engine == .sideBySide ? SideBySideStore(store) : store
         case .sqlite(let store): store
+        case .postgres(let store, _, _): store
         }
     }
 }

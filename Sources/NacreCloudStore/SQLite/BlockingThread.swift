@@ -2,10 +2,10 @@ import Glibc
 import NacreCloudStorage
 
 /// A thread for calls that block, so that they never hold one of Swift's cooperative threads.
-struct BlockingThread: Sendable {
+package struct BlockingThread: Sendable {
     private let thread: pthread_t
 
-    init(_ body: @escaping @Sendable () -> Void) throws {
+    package init(_ body: @escaping @Sendable () -> Void) throws {
         var thread = pthread_t()
         let work = Unmanaged.passRetained(Work(body: body))
         let result = pthread_create(
@@ -28,7 +28,7 @@ struct BlockingThread: Sendable {
     }
 
     /// Frees the thread when its body returns, instead of keeping it for `join`.
-    func detach() {
+    package func detach() {
         pthread_detach(thread)
     }
 
@@ -54,11 +54,11 @@ struct BlockingThread: Sendable {
 }
 
 /// A counter that threads wait on: each `notify` lets one `wait` through.
-final class Signal: @unchecked Sendable {
+package final class Signal: @unchecked Sendable {
     // Sendable: `sem_t` is made to be used by any thread, and its memory lives as long as this object.
     private let semaphore: UnsafeMutablePointer<sem_t>
 
-    init() {
+    package init() {
         semaphore = .allocate(capacity: 1)
         sem_init(semaphore, 0, 0)
     }
@@ -68,11 +68,11 @@ final class Signal: @unchecked Sendable {
         semaphore.deallocate()
     }
 
-    func notify() {
+    package func notify() {
         sem_post(semaphore)
     }
 
-    func wait() {
+    package func wait() {
         while sem_wait(semaphore) != 0 {
             // A signal handler ran: wait on.
         }
@@ -83,7 +83,7 @@ final class Signal: @unchecked Sendable {
     func wait(atMostSeconds seconds: Int) -> Bool { wait(atMost: .seconds(seconds)) }
 
     @discardableResult
-    func wait(atMost time: Duration) -> Bool {
+    package func wait(atMost time: Duration) -> Bool {
         var deadline = timespec()
         clock_gettime(CLOCK_REALTIME, &deadline)
         let nanoseconds = deadline.tv_nsec + Int(time.components.attoseconds / 1_000_000_000)

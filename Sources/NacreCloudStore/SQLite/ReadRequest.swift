@@ -8,12 +8,14 @@ protocol PendingRead: Sendable {
 }
 
 /// Whether the task that asked for a read was cancelled. Any thread.
-final class ReadCancellation: Sendable {
+package final class ReadCancellation: Sendable {
     private let state = Locked(false)
 
-    var isCancelled: Bool { state.withLock { $0 } }
+    package init() {}
 
-    func cancel() {
+    package var isCancelled: Bool { state.withLock { $0 } }
+
+    package func cancel() {
         state.withLock { $0 = true }
     }
 }

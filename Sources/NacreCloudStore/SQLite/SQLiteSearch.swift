@@ -1,4 +1,4 @@
-import NacreCloudStorage
+package import NacreCloudStorage
 
 /// Reads of references to a record, and of indexes.
 extension Connection {
@@ -128,10 +128,10 @@ extension Connection {
 }
 
 /// A position in any index of a zone.
-struct IndexRowKey {
-    var index: Int64
-    var key: [UInt8]
-    var name: String
+package struct IndexRowKey {
+    package var index: Int64
+    package var key: [UInt8]
+    package var name: String
 
     func bound<Result>(to statement: PreparedStatement, _ body: () throws -> Result) rethrows -> Result {
         statement.bind(index)
@@ -146,7 +146,7 @@ struct IndexRowKey {
 extension IndexSpan {
     /// Returns the positions of the wanted rows: from the first key on, and before the second, in either direction.
     /// Each direction therefore needs one SQL text.
-    func range(after: IndexPosition?, isIncluded: Bool, isDescending: Bool) throws -> (lower: IndexRowKey, upper: IndexRowKey) {
+    package func range(after: IndexPosition?, isIncluded: Bool, isDescending: Bool) throws -> (lower: IndexRowKey, upper: IndexRowKey) {
         // The end of an index is the beginning of the next one.
         guard index.rawValue < .max else { throw StoreError.contradiction("an index beyond all numbers") }
         var first = IndexRowKey(index: index.rawValue, key: lower, name: "")

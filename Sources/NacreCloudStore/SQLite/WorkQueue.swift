@@ -1,13 +1,13 @@
-import NacreCloudStorage
+package import NacreCloudStorage
 import NacreLocks
 
 /// A queue of requests from Swift's tasks to threads that may block, served in the order of `TurnQueue`. Bounded:
 /// beyond the bound a request is refused at once, because a queue that only grows answers every caller too late.
-final class WorkQueue<Request: Sendable>: Sendable {
+package final class WorkQueue<Request: Sendable>: Sendable {
     /// A request that has a slot, until `end`.
-    struct Taken: Sendable {
-        let request: Request
-        let turn: Turn
+    package struct Taken: Sendable {
+        package let request: Request
+        package let turn: Turn
     }
 
     private struct State {
@@ -36,12 +36,12 @@ final class WorkQueue<Request: Sendable>: Sendable {
     private let state: Locked<State>
     private let signal = Signal()
 
-    init(_ places: TurnLimits, room: TurnRoom) {
+    package init(_ places: TurnLimits, room: TurnRoom) {
         state = Locked(State(queue: TurnQueue(places, room: room)))
     }
 
     /// Adds a request. Returns the reason if it is refused, otherwise nil.
-    func submit(_ request: Request, _ turn: Turn = .current) -> StoreError? {
+    package func submit(_ request: Request, _ turn: Turn = .current) -> StoreError? {
         let (refusal, mustCall): (StoreError?, Bool) = state.withLock { state in
             if state.isClosed { return (.closed, false) }
             guard let ticket = state.queue.add(turn) else {
@@ -55,12 +55,12 @@ final class WorkQueue<Request: Sendable>: Sendable {
     }
 
     /// The number of requests that no thread has taken yet.
-    var count: Int { state.withLock { $0.queue.count } }
+    package var count: Int { state.withLock { $0.queue.count } }
 
     /// Returns the next request in turn, and waits for one if necessary; nil once the queue is closed and empty. The
     /// request has a slot until `end`.
     /// - Parameter last: The turn of the request that the thread has served. Its slot becomes free.
-    func next(after last: Turn? = nil) -> Taken? {
+    package func next(after last: Turn? = nil) -> Taken? {
         var last = last
         while true {
             let (taken, mustCall, isOver): (Taken?, Bool, Bool) = state.withLock { state in
@@ -99,7 +99,7 @@ final class WorkQueue<Request: Sendable>: Sendable {
     }
 
     /// Refuses new requests from now on. Accepted ones are still served.
-    func close() {
+    package func close() {
         state.withLock { $0.isClosed = true }
         signal.notify()
     }

@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.embedded)
     func `a new device joins by three messages, which its user's devices alone are told`(_ engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let (ada, bob) = (test.user("_ada"), test.user("_bob"))
@@ -102,7 +102,7 @@ import Testing
         #expect(try await list(ada) == [.init(commitment: phone.commitment.bytes, answer: first, opening: last)])
     }
 
-    @Test(arguments: Engine.allCases) func `of several answers at once one is kept, and the others hear so`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.embedded) func `of several answers at once one is kept, and the others hear so`(_ engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ada = test.user("_ada")
         let keys = try SampleKeyring("_ada", container: TestCloud.container)

@@ -19,7 +19,7 @@ import Testing
         try await user.cloud.appendKeyStatement(request, in: user.target, by: user.caller).place
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.embedded)
     func `a log grows by what follows it, and others read its statements without what is sealed`(_ engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let (ada, bob) = (test.user("_ada"), test.user("_bob"))

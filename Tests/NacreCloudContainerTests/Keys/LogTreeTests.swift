@@ -41,7 +41,7 @@ import Testing
         _ = try await user.cloud.appendKeyStatement(keys.request(), in: user.target, by: user.caller)
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.embedded)
     func `every answered log is in one tree, which only grows`(_ engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let (ada, bob) = (test.user("_ada"), test.user("_bob"))
@@ -72,7 +72,7 @@ import Testing
         #expect(try await log(test.user("_ada", environment: .production)).head.size == 0, "an environment has a tree of its own")
     }
 
-    @Test(arguments: Engine.allCases) func `statements of several users at once have places of their own`(_ engine: Engine) async throws {
+    @Test(arguments: Engine.embedded) func `statements of several users at once have places of their own`(_ engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let names = (1...6).map { "_user\($0)" }
         let places = try await withThrowingTaskGroup(of: Int?.self) { group in

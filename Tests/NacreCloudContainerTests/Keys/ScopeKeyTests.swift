@@ -108,7 +108,7 @@ import Testing
         try expect([], isRotated: true, needs: [ada])
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.embedded)
     func `a participant of a zone's share reads its scope with the key for that user, and nobody else reads it`(_ engine: Engine) async throws {
         let scene = try await ShareScene(engine)
         try await scene.join(["_ben": .readWrite])
@@ -140,7 +140,7 @@ import Testing
         #expect(try await list(ShareScene.ada).wraps?.count == 1)
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.embedded)
     func `a zone's scope goes on by its manifests, and goes with the zone`(_ engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ada = test.user("_ada")
@@ -180,7 +180,7 @@ import Testing
         #expect(left == 0)
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.embedded)
     func `the default zone has a scope before anything was saved in it, and its records come into the same zone`(_ engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ada = test.user("_ada")
@@ -198,7 +198,7 @@ import Testing
         #expect(try await list().manifests == [request.manifest])
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.embedded)
     func `an encrypted value is saved under the newest version of its zone's key, and what was sealed before stays`(_ engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ada = test.user("_ada")

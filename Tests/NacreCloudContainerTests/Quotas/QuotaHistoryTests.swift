@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases) func `every engine answers as memory does, and counts what is there`(engine: Engine) async throws {
+    @Test(arguments: Engine.embedded) func `every engine answers as memory does, and counts what is there`(engine: Engine) async throws {
         let seed = HistorySeed.value
         var random = SeededRandom(seed: seed)
         let (oracle, test) = (try await Self.prepared(.memory), try await Self.prepared(engine))
@@ -144,7 +144,7 @@ import Testing
         #expect(try await test.check().isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `many who ask at once leave a count that is right, and no more than they may have`(engine: Engine)
+    @Test(arguments: Engine.embedded) func `many who ask at once leave a count that is right, and no more than they may have`(engine: Engine)
         async throws
     {
         let seed = HistorySeed.value

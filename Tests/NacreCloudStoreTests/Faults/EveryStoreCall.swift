@@ -12,7 +12,7 @@ import Testing
     /// The most calls of the history as it is meant.
     private static let callsMax = 2000
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.embedded)
     func `every verb may fail at any place of a random history, and the rest of it does not change`(engine: Engine) async throws {
         let seed = HistorySeed.value
         let oracle = MemoryStore()
@@ -89,7 +89,7 @@ import Testing
         return View(zones: zones, records: feeds + found, changed: try await user.databaseChanges().zones.map(\.zoneID))
     }
 
-    @Test(arguments: Engine.allCases)
+    @Test(arguments: Engine.embedded)
     func `every operation of the cloud may fail at any call, says to try again, and ends as if nothing had been`(engine: Engine) async throws {
         let whole = TestCloud(try await engine.makeStore(on: .memory)).user("_ann")
         for operation in Self.story { try await operation(whole) }

@@ -6,7 +6,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
-/// Tests with long random histories: SQLite's answers and contents equal the oracle's.
+/// Tests with long random histories: an engine's answers and contents equal the oracle's.
 @Suite struct EnginesAgree {
     /// Operations of all runs together; a step has one or two. `NACRE_OPERATIONS` sets another number.
     private static let operations = LongSearch.rounds("NACRE_OPERATIONS", part: 3_000, whole: 6_000)
@@ -47,10 +47,42 @@ import Testing
         }
     }
 
+    /// A history costs more here: each question is a round trip.
+    @Test(.enabled(if: mayRun(PostgresServer.programs != nil), Comment(rawValue: PostgresServer.absent)), arguments: 0..<2)
+    func `PostgreSQL agrees with memory after every step`(run: Int) async throws {
+        let seed = HistorySeed.value &+ UInt64(run)
+        let (memory, postgres) = (MemoryStore(), try await Engine.postgres.makeStore())
+        var maker = HistoryMaker(seed: seed)
+        var (done, stepNumber) = (0, 0)
+        while done < Self.operations / (Self.runs * 2) {
+            let earlier = maker
+            let step = maker.step()
+            let (expected, found) = (try await step.run(on: memory), try await step.run(on: postgres))
+            func context() -> String { "NACRE_SEED=\(seed &- UInt64(run)) run \(run) step \(stepNumber): \(step)" }
+            try #require(difference(found, expected) == nil, "\(context())")
+            if expected == [.contradiction] {
+                maker.undo(to: earlier)
+            } else if let zone = step.reclaimed {
+                maker.keep(try await memory.read { try $0.records(in: zone, named: HistoryMaker.names) }.map(\.name), in: zone)
+            }
+            let question = Question(&maker, in: step.database)
+            let (wanted, read) = (try await question.ask(memory), try await question.ask(postgres))
+            try #require(difference(read, wanted) == nil, "\(context()); \(question)")
+            done += step.calls.count
+            stepNumber += 1
+        }
+        for question in Question.everything {
+            let (wanted, read) = (try await question.ask(memory), try await question.ask(postgres))
+            try #require(difference(read, wanted) == nil, "NACRE_SEED=\(seed &- UInt64(run)) run \(run)")
+        }
+        await postgres.close()
+    }
+
     /// Concurrent tasks write and read: the engine chooses the order, so only order-independent properties are
     /// checked.
-    @Test func `concurrent histories keep every record in the feed once, and the feed in order`() async throws {
-        let store = try await TemporarySQLiteStore()
+    @Test(arguments: Engine.allCases)
+    func `concurrent histories keep every record in the feed once, and the feed in order`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
         try await store.populate()
         let seed = HistorySeed.value
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -80,7 +112,7 @@ import Testing
     }
 
     /// Saves as the domain does: takes a number, reads, decides, puts.
-    private static func save(_ names: Set<String>, isKept: Bool, on store: some Store) async throws {
+    private static func save(_ names: Set<String>, isKept: Bool, on store: any Store) async throws {
         try await store.write { transaction in
             guard let zone = try transaction.advance(zoneNamed: "Notes", in: Sample.database, operation: nil).zone else { return .rollback(()) }
             let rows = try transaction.records(in: Sample.zone, named: Array(names))
@@ -216,7 +248,7 @@ struct Question: Sendable, CustomStringConvertible {
         var bytes: Int64
     }
 
-    func ask(_ store: some Store) async throws -> Answer {
+    func ask(_ store: any Store) async throws -> Answer {
         try await store.read { transaction in
             let found = try transaction.search(scans, bytesMax: bytesMax)
             let feeds = try transaction.feed(

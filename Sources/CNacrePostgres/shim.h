@@ -1,0 +1,3 @@
+// PostgreSQL's client library.
+#pragma once
+#include <libpq-fe.h>
