@@ -54,7 +54,7 @@ struct PostgresFaults {
                 return runs
             }
             guard let transaction = transaction as? PostgresTransaction else { throw StoreError.closed }
-            if run == 1 { try transaction.ask { try $0.send(.endConnection) } }
+            if run == 1 { try transaction.ask { _ = try $0.send(.endConnection) } }
             return .commit(seq)
         }
         #expect(seq == 1)

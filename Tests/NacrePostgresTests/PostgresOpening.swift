@@ -26,7 +26,8 @@ struct PostgresOpening {
         let name = try await server.makeDatabase()
         try await server.sql(name, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
         let refusal = await Self.refusal(server.url(name))
-        #expect(refusal?.text == "The database has no tables of nacre" && refusal?.values["remedy"] == "Run nacre migrate with this database.")
+        #expect(refusal?.text == "The database has no tables of nacre")
+        #expect(refusal?.values["remedy"] == "Run nacre migrate with this database.")
         let tried = try await PostgresStore.migrate(server.url(name), isDryRun: true)
         #expect(tried.count > 20)
         #expect(await Self.refusal(server.url(name)) == refusal)
@@ -41,10 +42,16 @@ struct PostgresOpening {
         let name = try await server.makeDatabase()
         try await server.sql(name, "UPDATE nacre SET version = 99")
         let newer = await Self.refusal(server.url(name))
-        #expect(newer?.code == .newerVersion && newer?.values["database"] == "99" && newer?.values["remedy"] == "Use that version of nacre.")
-        await #expect { try await PostgresStore.migrate(server.url(name)) } throws: { ($0 as? StoreError)?.code == .newerVersion }
+        #expect(newer?.code == .newerVersion)
+        #expect(newer?.values == ["database": "99", "nacre": "1", "remedy": "Use that version of nacre."])
+        await #expect {
+            try await PostgresStore.migrate(server.url(name))
+        } throws: { error in
+            (error as? StoreError)?.code == .newerVersion
+        }
         try await server.sql(name, "UPDATE nacre SET version = 0")
-        #expect(await Self.refusal(server.url(name))?.values["remedy"] == "Run nacre migrate with this database.")
+        let older = await Self.refusal(server.url(name))
+        #expect(older?.values["remedy"] == "Run nacre migrate with this database.")
         server.dropDatabase(name)
     }
 
@@ -89,7 +96,12 @@ struct PostgresOpening {
         let row = EntryRow(key: EntryKey(DatabaseID(rawValue: 1), .user, name), value: [])
         var plan = WritePlan()
         plan.entries = [row]
-        await #expect { [plan] in try await store.write { .commit(try $0.apply(plan)) } } throws: { ($0 as? StoreError)?.code == .tooLarge }
+        let written = plan
+        await #expect {
+            try await store.write { .commit(try $0.apply(written)) }
+        } throws: { error in
+            (error as? StoreError)?.code == .tooLarge
+        }
         #expect(try await store.read { try $0.databases([]) }.isEmpty)
     }
 }

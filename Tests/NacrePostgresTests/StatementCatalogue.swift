@@ -46,12 +46,12 @@ import Testing
     }
 
     @Test(arguments: ofRows + ofCheck) func `a statement has nothing that a cluster refuses or a pooler loses`(entry: Entry) {
-        let words = entry.text.lowercased()
+        let words = " " + entry.text.lowercased()
         for refused in [
             "merge ", "trigger", "nextval", "serial", "sequence", "identity", "advisory", "listen", "notify", "temp ", "temporary", "random(",
-            "clock_timestamp", "now()", "ctid", "xmin", "declare ", "set ",
+            "clock_timestamp", "now()", "ctid", "xmin", "declare ", " set ",
         ] {
-            let isSetOfUpdate = refused == "set " && (words.contains("update ") || words.contains("do update set"))
+            let isSetOfUpdate = refused == " set " && (words.contains("update ") || words.contains("do update set"))
             #expect(isSetOfUpdate || !words.contains(refused), "\(entry.name) has \(refused)")
         }
     }

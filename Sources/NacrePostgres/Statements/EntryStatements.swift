@@ -55,7 +55,7 @@ extension Statement {
         WITH newest AS (
             SELECT expires, operation_id, row_number() OVER ordered AS place, sum(length) OVER ordered AS total FROM (
                 SELECT expires, operation_id, octet_length(result) AS length FROM operations
-                WHERE db_id = $1 AND caller = $2 ORDER BY expires DESC, operation_id DESC LIMIT $3 + 1) o
+                WHERE db_id = $1 AND caller = $2 ORDER BY expires DESC, operation_id DESC LIMIT $3::bigint + 1) o
             WINDOW ordered AS (ORDER BY expires DESC, operation_id DESC)),
         beyond AS (SELECT expires, operation_id FROM newest WHERE place > $3 OR total > $4 ORDER BY place LIMIT 1),
         gone AS (
