@@ -36,19 +36,49 @@ extension PostgresConnection {
         guard let database = scans.first?.zone.database else { return [] }
         var spans = SpanArrays()
         for (place, scan) in scans.enumerated() { try spans.add(scan, place) }
-        var values: [Value] = [.id(database), .numbers(scans.map(\.zone.zone)), .numbers(scans.map { Int64(max($0.limit, 0)) })] + spans.values
-        let hasRecords = scans.contains { $0.includesRecords }
-        if hasRecords {
-            let among = scans.enumerated().flatMap { place, scan in
-                scan.mode == 2 ? (scan.among ?? []).map { (place: Int64(place), name: $0) } : []
-            }
-            values += [
+        let values: [Value] = [.id(database), .numbers(scans.map(\.zone.zone)), .numbers(scans.map { Int64(max($0.limit, 0)) })] + spans.values
+        let found: [[IndexHit]]
+        if scans.contains(where: \.includesRecords) {
+            found = try hitsWithRecords(scans, values, bytesMax)
+        } else {
+            guard bytesMax > 0 else { return scans.map { _ in IndexPortion(hits: [], isWhole: false) } }
+            found = try hits(of: scans, try ask(.indexScans, values), hasRecords: false)
+        }
+        var bytes = 0
+        return zip(scans, found).map { scan, hits in
+            bytes += hits.reduce(0) { $0 + ($1.record?.body.count ?? 0) }
+            return IndexPortion(hits: hits, isWhole: hits.count < scan.limit && bytes < bytesMax)
+        }
+    }
+
+    /// PostgreSQL compares the names of `among` by their bytes, and a `Set` takes two that are canonically equivalent for
+    /// one. If a row's name is such another form of one of them, all is asked again with this form beside it.
+    private func hitsWithRecords(_ scans: [IndexScan], _ values: [Value], _ bytesMax: Int) throws -> [[IndexHit]] {
+        var among = scans.enumerated().flatMap { place, scan in
+            scan.mode == 2 ? (scan.among ?? []).map { (place: Int64(place), name: $0) } : []
+        }
+        while true {
+            let more: [Value] = [
                 .numbers(scans.map(\.mode)), .numbers(among.map(\.place)), .names(among.map(\.name)), .number(Int64(bytesMax)),
             ]
-        } else if bytesMax <= 0 {
-            return scans.map { _ in IndexPortion(hits: [], isWhole: false) }
+            let found = try hits(of: scans, try ask(.indexScansWithRecords, values + more), hasRecords: true)
+            let asked = Set(among.map { AmongName(place: $0.place, name: NameBytes($0.name)) })
+            let others = scans.indices.filter { scans[$0].mode == 2 }.flatMap { place in
+                found[place].map(\.position.name)
+                    .filter { scans[place].includesRecord(named: $0) && !asked.contains(AmongName(place: Int64(place), name: NameBytes($0))) }
+                    .map { (place: Int64(place), name: $0) }
+            }
+            if others.isEmpty { return found }
+            among += others
         }
-        let answer = try ask(hasRecords ? .indexScansWithRecords : .indexScans, values)
+    }
+
+    private struct AmongName: Hashable {
+        var place: Int64
+        var name: NameBytes
+    }
+
+    private func hits(of scans: [IndexScan], _ answer: Answer, hasRecords: Bool) throws -> [[IndexHit]] {
         var hits: [[IndexHit]] = scans.map { _ in [] }
         _ = try answer.rows { cells in
             let (scan, span) = (Int(try cells.integer()), Int(try cells.integer()))
@@ -56,11 +86,7 @@ extension PostgresConnection {
             let record = hasRecords && !cells.isNull ? try cells.record(named: position.name) : nil
             hits[scan].append(IndexHit(position: position, span: span, record: record))
         }
-        var bytes = 0
-        return zip(scans, hits).map { scan, hits in
-            bytes += hits.reduce(0) { $0 + ($1.record?.body.count ?? 0) }
-            return IndexPortion(hits: hits, isWhole: hits.count < scan.limit && bytes < bytesMax)
-        }
+        return hits
     }
 }
 
