@@ -66,7 +66,7 @@ extension String {
     var successor: [UInt8] { Array(utf8) + [0] }
 }
 
-extension Optional<String> {
+extension String? {
     /// The first name of those behind this one; nil stands before all names.
     var nextName: [UInt8] { self?.successor ?? [] }
 }

@@ -4,8 +4,8 @@ import NacreCloudStorage
 ///
 /// `db_id` leads every key, so that a database's rows are found together and a cluster can place them. Due work is the
 /// exception. Names are `bytea`: they hold every text, and no key depends on the database's locale or encoding. Rows
-/// have no checksums of their own, because PostgreSQL's pages have (`initdb --data-checksums`). The columns are those of
-/// SQLite's tables.
+/// have no checksums of their own, because PostgreSQL's pages have them (`initdb --data-checksums`). The columns are
+/// those of SQLite's tables.
 package enum PostgresSchema {
     /// The version that this build reads and writes.
     package static let version: Int64 = 1

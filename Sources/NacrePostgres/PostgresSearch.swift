@@ -51,8 +51,8 @@ extension PostgresConnection {
         }
     }
 
-    /// PostgreSQL compares the names of `among` by their bytes, and a `Set` takes two that are canonically equivalent for
-    /// one. If a row's name is such another form of one of them, all is asked again with this form beside it.
+    /// PostgreSQL compares the names of `among` by their bytes, and a `Set` takes two that are canonically equivalent
+    /// for one. If a row's name is such another form of one of them, all is asked again with this form beside it.
     private func hitsWithRecords(_ scans: [IndexScan], _ values: [Value], _ bytesMax: Int) throws -> [[IndexHit]] {
         var among = scans.enumerated().flatMap { place, scan in
             scan.mode == 2 ? (scan.among ?? []).map { (place: Int64(place), name: $0) } : []

@@ -38,7 +38,8 @@ final class PostgresTransaction: PostgresSnapshot, WriteTransaction {
             var found = Advance(run: run, database: nil, zone: nil, operation: nil)
             for locksDatabase in name == nil ? [true] : [false, true] {
                 found = try connection.begin(
-                    advancing ? .zoneAdvance : .zoneLock, zoneNamed: name, in: database, locksDatabase: locksDatabase, operation: id, entries, run: run)
+                    advancing ? .zoneAdvance : .zoneLock, zoneNamed: name, in: database, locksDatabase: locksDatabase, operation: id, entries,
+                    run: run)
                 if found.zone != nil || found.database == nil { break }
             }
             seen[database] = .some(found.database.map { $0.run == run })

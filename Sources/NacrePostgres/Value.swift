@@ -60,7 +60,7 @@ struct Parameters {
         starts.append(start)
         switch value {
         case .number(let number): big(number)
-        case .numbers(let numbers): 
+        case .numbers(let numbers):
             array(Self.int8, numbers) { parameters, number in
                 parameters.small(8)
                 parameters.big(number)

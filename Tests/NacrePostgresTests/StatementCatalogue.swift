@@ -34,7 +34,9 @@ import Testing
     private static let ofCheck = entries("Statements/CheckStatements.swift")
 
     @Test func `the catalogue is found`() {
-        let uses = ["Zone", "Record", "Index", "Entry", "Check"].map { Self.read("Statements/\($0)Statements.swift").components(separatedBy: "Statement(").count - 1 }
+        let uses = ["Zone", "Record", "Index", "Entry", "Check"].map { name in
+            Self.read("Statements/\(name)Statements.swift").components(separatedBy: "Statement(").count - 1
+        }
         #expect(uses.reduce(0, +) == Self.ofRows.count + Self.ofCheck.count)
         #expect(Self.ofRows.count > 50)
     }

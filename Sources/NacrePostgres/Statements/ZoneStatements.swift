@@ -1,7 +1,7 @@
 /// Statements for databases, their zones, and the runs of their changes.
 ///
-/// A plan's changes of rows that must be there divide by zero where they are not (`PostgresFailure.divisionByZero`): the
-/// commit, which may be sent along, is then not done.
+/// A plan's changes of rows that must be there divide by zero where they are not (`PostgresFailure.divisionByZero`):
+/// the commit, which may be sent along, is then not done.
 extension Statement {
     static let databasesByID = Statement(
         """
