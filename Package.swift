@@ -130,9 +130,7 @@ let package = Package(
             resources: [.copy("Fixtures")]),
         tests(
             "NacrePostgresTests",
-            [
-                "NacrePostgres", "NacreCloudStore", "NacreCloudStorage", "NacreCloudWire", "NacreLocks", "NacreCloudTestSupport", "CNacrePostgres",
-            ]),
+            ["NacrePostgres", "NacreCloudStorage", "NacreCloudWire", "NacreLocks", "NacreCloudTestSupport"]),
         tests(
             "NacreHTTPClientTests",
             ["NacreHTTPClient", "NacreLocks", "NacreCloudTestSupport"]),

@@ -78,7 +78,7 @@ enum Confinement {
         "CNacreSodium": ["Sources/NacreCrypto/", "Tests/NacreCryptoTests/"],
         "CNacreFileReads": ["Sources/NacreCloudStore/SQLite/"],
         "CNacreSQLite": ["Sources/NacreCloudStore/SQLite/", "Tests/NacreCloudStoreTests/"],
-        "CNacrePostgres": ["Sources/NacrePostgres/", "Tests/NacrePostgresTests/"],
+        "CNacrePostgres": ["Sources/NacrePostgres/"],
         "CNacreCurl": ["Sources/NacreHTTPClient/"],
         "CNacreSockets": ["Sources/NacreHTTPServer/", "Tests/NacreHTTPServerTests/"],
         "CNacreZlib": ["Sources/NacreHTTPServer/", "Tests/NacreHTTPServerTests/"],
