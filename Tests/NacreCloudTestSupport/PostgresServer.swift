@@ -58,7 +58,7 @@ package final class PostgresServer: Sendable {
     private init() async throws {
         guard let programs = Self.programs else { throw POSIXFault(call: "initdb", code: ENOENT) }
         self.programs = programs
-        let folder = try TemporaryFolder(on: .memory)
+        let folder = try TemporaryFolder()
         self.folder = folder
         process = try await onThread {
             try ServerProcess("/bin/sh", ["-c", Self.script, "sh", folder.path, programs], listening: "ready on port ")
