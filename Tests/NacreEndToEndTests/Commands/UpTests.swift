@@ -1,7 +1,10 @@
 import Foundation
+import FoundationNetworking
 import Glibc
 import NacreCloudTestSupport
 import Testing
+
+@testable import NacreCloudCLI
 
 /// Tests of `nacre up` and `nacre env`: from nothing to variables for an app or `curl`.
 struct UpTests {
@@ -36,6 +39,53 @@ struct UpTests {
             let script = ([variables.output] + curls).joined(separator: "\n")
             let text = String(decoding: try await Program("/bin/sh", ["-c", script]).run().output, as: UTF8.self)
             #expect(text.components(separatedBy: #""value":"hello""#).count == 3, "\(text)")
+        }
+    }
+
+    /// Saves a record as a page does, by an API token and a web auth token, without the types of its values.
+    /// - Returns: The answer's text.
+    private func savedByPage(_ setup: [String: any Sendable], _ administrator: Administrator) async throws -> String {
+        let file = try EnvironmentFile.read(administrator.server.scratch + "/.env")
+        let (apiToken, user) = (try #require(setup["apiToken"] as? String), try #require(setup["user"] as? String))
+        let signedIn = try await administrator.run(
+            [
+                "user", "sign-in", user, "--password-stdin", "--container", Administrator.container, "--environment", "development", "--api-token",
+                apiToken,
+            ], input: try #require(file["NACRE_PASSWORD"]))
+        var components = URLComponents(
+            string: "\(administrator.server.url)/database/1/\(Administrator.container)/development/private/records/modify")
+        components?.queryItems = [URLQueryItem(name: "ckAPIToken", value: apiToken), URLQueryItem(name: "ckWebAuthToken", value: signedIn.line)]
+        // The server reads a plus sign in a query as a space.
+        let address = try #require(components?.string?.replacingOccurrences(of: "+", with: "%2B"))
+        let request = URLRequest(url: try WebServicesClient.url(address))
+        let fields = #""text":{"value":"hello"},"stars":{"value":4},"tags":{"value":["a","b"]}"#
+        let body = #"{"operations":[{"operationType":"create","record":{"recordType":"Note","fields":{\#(fields)}}}]}"#
+        let answer = try await WebServicesClient.send(request, Data(body.utf8), over: .shared)
+        #expect(answer.status == 200)
+        return String(decoding: answer.body, as: UTF8.self)
+    }
+
+    @Test func `a page's first save makes its type and fields, without a word about types`() async throws {
+        try await RunningServer.with { server in
+            let administrator = Administrator(server: server)
+            let up = try await administrator.run(Self.up + ["--json"])
+            #expect(up.status == 0 && up.messages.contains("web pages included"), "\(up.messages)")
+            let text = try await savedByPage(try up.object(), administrator)
+            for type in ["STRING", "INT64", "STRING_LIST"] { #expect(text.contains(#""type":"\#(type)""#), "\(text)") }
+            #expect(!text.contains("serverErrorCode"))
+        }
+    }
+
+    @Test func `a container that was made as Apple's stays so, and what lets pages make types is said`() async throws {
+        try await RunningServer.with { server in
+            let administrator = Administrator(server: server)
+            #expect(try await administrator.run(["container", "create", Administrator.container]).status == 0)
+            let up = try await administrator.run(Self.up + ["--json"])
+            #expect(up.status == 0 && up.messages.contains("nacre container change \(Administrator.container) --just-in-time all"))
+            let setup = try up.object()
+            #expect(try await savedByPage(setup, administrator).contains("Did not find record type: Note"))
+            #expect(try await administrator.run(["container", "change", Administrator.container, "--just-in-time", "all"]).status == 0)
+            #expect(try await !savedByPage(setup, administrator).contains("serverErrorCode"))
         }
     }
 

@@ -47,17 +47,14 @@ struct FirstScreen: Encodable {
               data      \(data)
               url       \(url)\(here)\(console)\(backup)
 
-            Apps find the server by these variables:
+            Next, in another terminal: a container, a token and a signed-in user, as variables for an app.
+
+              nacre up iCloud.com.example.Notes\(option)
+              eval "$(nacre env)"
+
+            nacre demo\(option) shows the server at work. An app that has its token already finds the server by this:
 
               export CLOUDKIT_SERVER_URL=\(url)
-              export CLOUDKIT_CONTAINER=iCloud.com.example.Notes
-              export CLOUDKIT_ENVIRONMENT=development
-
-            Next, in another terminal:
-
-              nacre demo\(option)
-              nacre container create iCloud.com.example.Notes\(option)
-              export CLOUDKIT_API_TOKEN=$(nacre token create --container iCloud.com.example.Notes --environment development --kind api\(option))
 
             Ctrl-C stops it.
 

@@ -2,13 +2,15 @@ import Foundation
 import NacreCloudServer
 
 /// All that a developer needs to begin: a container, an API token and a signed-in user, as variables in a file.
-/// Anything that exists already stays.
+/// Anything that exists already stays. A container that is made takes types and fields from saves of all clients.
 struct DeveloperSetup: Encodable {
     let container: String
     let environment: String
     let url: String
     let user: String
     let envFile: String
+    /// Whose saves bring types and fields in development: `native` for the framework's alone, or `all`.
+    let justInTime: String
     let apiToken: String
     let accountToken: String
 
@@ -43,7 +45,7 @@ struct DeveloperSetup: Encodable {
         let known = file[Self.user] == user ? file[Self.password] : nil
         if known == nil, (try? await admin.user(user)) != nil { throw notKnown(user) }
         let password = known ?? RandomText.digits(4)
-        _ = try await admin.create(AdminMessages.NewContainer(name: container))
+        let justInTime = try await admin.create(AdminMessages.NewContainer(name: container, justInTime: "all")).justInTime
         let isSame = file["CLOUDKIT_CONTAINER"] == container && file["CLOUDKIT_ENVIRONMENT"] == environment
         let apiToken = try await apiToken(isSame ? file["CLOUDKIT_API_TOKEN"] : nil, container, environment, admin)
         var accountToken = isSame && file[Self.user] == user ? file["CLOUDKIT_ACCOUNT_TOKEN"] : nil
@@ -65,7 +67,8 @@ struct DeveloperSetup: Encodable {
             try file.write(path)
         }
         return DeveloperSetup(
-            container: container, environment: environment, url: url, user: user, envFile: path, apiToken: apiToken, accountToken: token)
+            container: container, environment: environment, url: url, user: user, envFile: path, justInTime: justInTime, apiToken: apiToken,
+            accountToken: token)
     }
 
     /// Returns the known API token where it is still valid, otherwise a new one.
@@ -109,6 +112,14 @@ struct DeveloperSetup: Encodable {
             remedy: "Write it into the file as \(password) beside \(user), or name another address with --email.")
     }
 
+    /// Says whose saves make types and fields.
+    private var types: String {
+        if environment == "production" { return "those of the deployed schema: nacre schema deploy" }
+        return justInTime == "all"
+            ? "made by the first saves of any app, web pages included"
+            : "made by saves of the framework alone; by those of web pages too after nacre container change \(container) --just-in-time all"
+    }
+
     var text: String {
         let option = envFile == Up.usualFile ? "" : " --env-file \(ShellWord.quoted(envFile))"
         let database = #""$CLOUDKIT_SERVER_URL/database/1/$CLOUDKIT_CONTAINER/$CLOUDKIT_ENVIRONMENT/private/records"#
@@ -118,6 +129,7 @@ struct DeveloperSetup: Encodable {
 
               user       \#(user)
               variables  \#(envFile): keep it out of your repository
+              types      \#(types)
 
             Next: load the variables, save a record, and find it again.
 

@@ -15,7 +15,8 @@ enum Up {
         "up", "Prepare a container, an API token and a signed-in user, and write their variables to a file.",
         discussion: """
             Asks the server of the data folder; where none runs it starts one, as nacre serve does, and serves until it is interrupted. What is there already \
-            stays, so it may run any number of times. Then eval "$(nacre env)" sets the variables in a shell.
+            stays, so it may run any number of times. In a container that it makes, saves of web clients bring types and fields in development, as those of the \
+            framework do; nacre container change makes that as it is in CloudKit. Then eval "$(nacre env)" sets the variables in a shell.
             """,
         arguments: [container], options: [environment, email, envFile, Serve.listen] + AdminServer.options + [Settings.file, SharedOptions.json],
         settings: Serve.settings
