@@ -319,10 +319,8 @@ package final class Server: Sendable {
         let page = SignInPage(
             address: signIn, accounts: accounts, errors: errors, issuerName: configuration.openID?.name, sendsMail: cloud.senders.mail != nil)
         page.addRoutes(to: &router)
-        if cloud.senders.mail != nil {
-            PasswordPages(page: page).addRoutes(to: &router)
-            AddressPage(page: page).addRoutes(to: &router)
-        }
+        PasswordPages(page: page).addRoutes(to: &router)
+        if page.sendsMail { AddressPage(page: page).addRoutes(to: &router) }
         if let openID = configuration.openID {
             let issuer = OpenIDIssuer(openID, client: HTTPClient(), clock: configuration.clock)
             OpenIDPage(page: page, issuer: issuer).addRoutes(to: &router)

@@ -189,7 +189,7 @@ extension AuthorisationTable {
     /// Routes without private data answer all callers.
     static let others = AuthorisationTable(
         name: "others", listener: .public,
-        roots: ["healthz", "readyz", "limits", "version", "openapi", "openapi.json", "errors", "share", "manage-share", "ck", ""],
+        roots: ["healthz", "readyz", "limits", "version", "openapi", "openapi.json", "errors", "share", "manage-share", "new-password", "ck", ""],
         columns: [("anybody", Credential.allCases)],
         text: """
             GET /healthz  -  200
@@ -201,6 +201,8 @@ extension AuthorisationTable {
             GET /share/:shortGUID  -  200
             GET /manage-share  -  401
             POST /manage-share  -  403
+            GET /new-password  -  401
+            POST /new-password  -  403
             GET /openapi  -  200
             GET /openapi.json  -  200
             GET /ck/:version/:file  -  404

@@ -54,6 +54,49 @@ import Testing
         #expect(!scene.server.log.texts.contains { $0.contains("ada@example.com") || $0.contains("horse") })
     }
 
+    /// Returns the path and query of an administrator's link.
+    private func link(_ scene: AdministeredServer) async throws -> String {
+        let made = await scene.administrate("POST", "/admin/1/users/reset-password", #"{"email":"ada@example.com"}"#)
+        let url = try #require(made.json?["url"]?.text)
+        try #require(url.hasPrefix("http://127.0.0.1/new-password?link="))
+        return String(url.dropFirst("http://127.0.0.1".count))
+    }
+
+    @Test func `an administrator's link opens a page that sets the password once and ends all ways in, without mail`() async throws {
+        let scene = try await AdministeredServer()
+        var browser = TestBrowser(scene.server)
+        let link = try await link(scene)
+        for _ in 0..<2 {
+            let page = await browser.go(link)
+            #expect(page.status == 200 && page.text.contains("Set the password") && page.text.contains("All of this ends"), "\(page.text)")
+            #expect(!page.text.contains("name=\"keep\""))
+        }
+        #expect(await scene.deviceStatus() == 200)
+        let form = browser
+        #expect(await browser.post(form.hidden.merging(["password": "short"]) { $1 }, path: "/new-password").status == 400)
+        #expect(await browser.post(form.hidden.merging(["password": Self.next]) { $1 }, path: "/new-password").status == 200)
+        #expect(await scene.deviceStatus() == 401)
+        #expect(await scene.signIn(Self.next).status == 200)
+        let again = await browser.post(form.hidden.merging(["password": "a third horse"]) { $1 }, path: "/new-password")
+        #expect(again.status == 401 && again.text.contains("This link is over"))
+        #expect(await browser.go(link).status == 401)
+        #expect(!scene.server.log.texts.contains { $0.contains("ada@example.com") || $0.contains("horse") })
+    }
+
+    @Test func `an administrator's link ends with its hour, with another one, and with the account`() async throws {
+        let scene = try await AdministeredServer()
+        var browser = TestBrowser(scene.server)
+        let first = try await link(scene)
+        let second = try await link(scene)
+        #expect(await browser.go(first).status == 401)
+        #expect(await browser.go(second).status == 200)
+        scene.server.clock.advance(Limits.passwordResetSeconds)
+        #expect(await browser.go(second).status == 401)
+        let third = try await link(scene)
+        #expect(await scene.administrate("POST", "/admin/1/users/delete", #"{"email":"ada@example.com"}"#).status == 200)
+        #expect(await browser.go(third).status == 401)
+    }
+
     @Test func `the sign-in that asks for a new password stays, and devices where she says so`() async throws {
         let scene = try await AdministeredServer()
         let device = ["Authorization": "Bearer \(scene.server.names["ada.device"] ?? "")"]

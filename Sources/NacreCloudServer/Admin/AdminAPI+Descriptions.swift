@@ -127,7 +127,8 @@ extension AdminAPI {
         post("users/state", "Users", "Says whether an account reaches its data.", Messages.NewUserState.self, Messages.UserState.self),
         post("users/delete", "Users", "Deletes an account.", Messages.NewUserDeletion.self, Messages.User.self),
         post(
-            "users/reset-password", "Users", "Makes a code for a new password.", Messages.NewPasswordReset.self, Messages.PasswordReset.self,
+            "users/reset-password", "Users", "Makes a code for a new password, and a link with it.", Messages.NewPasswordReset.self,
+            Messages.PasswordReset.self,
             status: 201),
         post(
             "users/sign-in", "Users", "Signs an administrator in as a user, in development.", Messages.NewActing.self, Messages.Acting.self,

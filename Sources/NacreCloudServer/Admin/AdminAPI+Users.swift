@@ -111,8 +111,11 @@ extension AdminAPI {
     @Sendable func openReset(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewPasswordReset.self, of: request)
         let code = try ResetCode.make()
-        let expires = try await cloud.registry.openReset(of: try await account(asked.email).id, digest: ResetCode.digest(code))
-        return try answer(AdminMessages.PasswordReset(code: code, expires: expires.millisecondsSince1970), .created)
+        let id = try await account(asked.email).id
+        let expires = try await cloud.registry.openReset(of: id, digest: ResetCode.digest(code))
+        let link = try authenticator.sealer.seal(encoding: CodeLink(account: id, code: code), for: .passwordCode)
+        let url = SignInAddress.url(of: PasswordPages.newPath, link, at: publicURL)
+        return try answer(AdminMessages.PasswordReset(code: code, url: url, expires: expires.millisecondsSince1970), .created)
     }
 
     /// The endpoint whose answer is a user's token.

@@ -142,6 +142,8 @@ extension AdminMessages {
 
     package struct PasswordReset: Codable, Hashable, Sendable {
         package var code: String
+        /// The URL of the page on which the user sets the password; the code is in it.
+        package var url: String
         /// Time of expiry, in milliseconds since 1970.
         package var expires: Int64
     }

@@ -68,6 +68,12 @@ enum ResetCode {
     }
 }
 
+/// The content of an administrator's link that sets a password: sealed, and valid as long as its code.
+struct CodeLink: Codable, Hashable, Sendable {
+    var account: String
+    var code: String
+}
+
 extension ServerError {
     static let wrongResetCode = ServerError(
         .authenticationFailed, "wrong e-mail address or code", field: "code",

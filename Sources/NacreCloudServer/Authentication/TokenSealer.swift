@@ -29,6 +29,8 @@ package struct TokenSealer: TokenSealing {
         case mail
         /// The address that a link in a mail verifies.
         case mailAddress
+        /// The content of an administrator's link that sets a password.
+        case passwordCode
         case assetUpload
         case assetDownload
         case assetReceipt

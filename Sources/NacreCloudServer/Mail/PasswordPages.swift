@@ -6,9 +6,9 @@ import NacreCrypto
 import NacreHTTPServer
 import NacreTelemetry
 
-/// Two pages for forgotten passwords, present if the server sends mail: one sends a link by mail, the other is the
-/// link's page. Opening the link changes nothing, because mail scanners open links. See
-/// `docs/decisions/accounts-recovery.md`.
+/// Two pages for forgotten passwords. One sends a link by mail, and is present if the server sends mail. The other is
+/// the page of that link and of an administrator's link. Opening a link changes nothing, because mail scanners open
+/// links. See `docs/decisions/accounts-recovery.md`.
 struct PasswordPages: Sendable {
     static let forgottenPath = "/forgotten-password"
     static let newPath = "/new-password"
@@ -16,11 +16,13 @@ struct PasswordPages: Sendable {
     let page: SignInPage
 
     func addRoutes(to router: inout Router) {
-        router.get(Self.forgottenPath) { request, _ in
-            try await page.shown(request) { try forgotten() }
-        }
-        router.post(Self.forgottenPath, bodyBytesMax: Limits.accountBodyBytes) { request, _ in
-            try await page.shown(request) { try await post(request) }
+        if page.sendsMail {
+            router.get(Self.forgottenPath) { request, _ in
+                try await page.shown(request) { try forgotten() }
+            }
+            router.post(Self.forgottenPath, bodyBytesMax: Limits.accountBodyBytes) { request, _ in
+                try await page.shown(request) { try await post(request) }
+            }
         }
         router.get(Self.newPath) { request, _ in
             try await page.shown(request) { try await form(request.query("link") ?? "") }
@@ -56,43 +58,62 @@ struct PasswordPages: Sendable {
 
     // MARK: The link
 
+    /// The account that a link opens.
+    private struct Opened {
+        var account: AccountEntry
+        /// The digest of an administrator's code; nil: the link was mailed.
+        var digest: String?
+    }
+
     private func form(_ link: String, problem: ServerError? = nil) async throws -> HTTPResponse {
-        let account = try await account(of: link)
+        let opened = try await opened(link)
+        let account = opened.account
         let ways = try await page.accounts.cloud.registry.waysIn(of: account.id)
         WorkMeter.current?.add(rows: ways.signIns.count + ways.passkeys.count)
         return try SignInAnswer.page(
             problem.map { HTTPStatus(rawValue: $0.code.status) } ?? .ok,
-            PasswordViews.new(link, account, ways, problem: problem))
+            PasswordViews.new(link, account, ways, isMailed: opened.digest == nil, problem: problem))
     }
 
     /// - Throws: `ServerError.linkIsOver`.
-    private func account(of text: String) async throws -> AccountEntry {
-        guard let link = page.sealer.open(MailedLink.self, text, for: .mail),
-            let account = try await page.accounts.cloud.registry.account(id: link.account),
-            link.opens(account, at: page.now)
+    private func opened(_ text: String) async throws -> Opened {
+        let registry = page.accounts.cloud.registry
+        if let link = page.sealer.open(MailedLink.self, text, for: .mail) {
+            guard let account = try await registry.account(id: link.account), link.opens(account, at: page.now) else { throw ServerError.linkIsOver }
+            return Opened(account: account)
+        }
+        guard let link = page.sealer.open(CodeLink.self, text, for: .passwordCode), let account = try await registry.account(id: link.account)
         else { throw ServerError.linkIsOver }
-        return account
+        let digest = ResetCode.digest(link.code)
+        guard account.isLiving, account.reset?.isOpened(by: digest, at: page.now) == true else { throw ServerError.linkIsOver }
+        return Opened(account: account, digest: digest)
     }
 
     private func set(_ request: HTTPRequest) async throws -> HTTPResponse {
         let accounts = page.accounts
         let fields = try await fields(of: request)
         let (text, password) = (fields["link"] ?? "", fields["password"] ?? "")
-        let account = try await account(of: text)
+        let opened = try await opened(text)
+        let account = opened.account
         if let fault = PasswordRule.fault(password) {
             return try await form(text, problem: page.errors.heard(fault, request))
         }
         let hash = try await accounts.hash(password, of: nil, request)
         defer { accounts.authenticator.forget(account: account.id) }
         do {
-            let kept = Set(fields.values("keep").compactMap(WayIn.init(text:)))
-            _ = try await accounts.cloud.registry.recover(account, to: hash, keeping: kept)
+            if let digest = opened.digest {
+                let ended = try await accounts.cloud.registry.resetPassword(of: account.id, digest: digest, to: hash)
+                if ended == nil { throw ServerError.linkIsOver }
+            } else {
+                let kept = Set(fields.values("keep").compactMap(WayIn.init(text:)))
+                _ = try await accounts.cloud.registry.recover(account, to: hash, keeping: kept)
+            }
         } catch let error as ServerError where error == .accountChanged {
             throw ServerError.linkIsOver
         }
         // If this fails, a task does it later.
         if !account.isEmailVerified { try? await accounts.cloud.refreshIdentity(of: account.id) }
-        accounts.tellChange("set by mail", account, request)
+        accounts.tellChange(opened.digest == nil ? "set by mail" : "set by an administrator's link", account, request)
         return try SignInAnswer.page(.ok, PasswordViews.done)
     }
 
@@ -127,7 +148,8 @@ enum PasswordViews {
             """)
     }
 
-    static func new(_ link: String, _ account: AccountEntry, _ ways: WaysIn, problem: ServerError?) -> SignInViews.View {
+    /// - Parameter isMailed: Whether the link came by mail; otherwise an administrator made it.
+    static func new(_ link: String, _ account: AccountEntry, _ ways: WaysIn, isMailed: Bool, problem: ServerError?) -> SignInViews.View {
         SignInViews.page(
             title: "New password", isProblem: problem != nil,
             """
@@ -141,21 +163,25 @@ enum PasswordViews {
             <input id="password" name="password" type="password" autocomplete="new-password" required minlength="\(Limits.passwordCharacters)" \
             aria-describedby="rule" data-focus>
             <p class="check" id="shown" hidden><input type="checkbox" id="show"> <label for="show">Show password</label></p>
-            \(ended(account, ways))
+            \(ended(account, ways, isMailed: isMailed))
             <div class="buttons"><button class="main">Set the password</button></div>
             </form>
             """)
     }
 
-    /// The list of what ends with the old password. If the address is verified, each item has a box that keeps it.
-    private static func ended(_ account: AccountEntry, _ ways: WaysIn) -> HTML? {
+    /// The list of what ends with the old password. If the link was mailed to a verified address, each item has a box
+    /// that keeps it.
+    private static func ended(_ account: AccountEntry, _ ways: WaysIn, isMailed: Bool) -> HTML? {
         let lines = ways.signIns.map { (WayIn.signIn($0.kind, id: $0.id), line($0)) } + ways.passkeys.map { (WayIn.passkey($0.id), line($0)) }
-        guard account.isEmailVerified else {
+        guard account.isEmailVerified, isMailed else {
             var texts = lines.map(\.1)
-            if account.phone != nil { texts.append("A phone number") }
+            if account.phone != nil, !account.isEmailVerified { texts.append("A phone number") }
             if texts.isEmpty { return nil }
+            let reason =
+                account.isEmailVerified
+                ? "" : "Nobody has shown before that mail to this address is read, so somebody else may have prepared the account. "
             return """
-                <p>Nobody has shown before that mail to this address is read, so somebody else may have prepared the account. All of this ends:</p>
+                <p>\(reason)All of this ends:</p>
                 <ul>\(HTML(joining: texts.map { "<li>\($0)</li>" }))</ul>
                 """
         }
@@ -212,5 +238,5 @@ extension WayIn {
 extension ServerError {
     static let linkIsOver = ServerError(
         .authenticationFailed, "this link is over", field: "link",
-        remedy: "A link is good for 30 minutes and once. Ask for another mail.")
+        remedy: "A link is good once, and not for long. Ask for another one.")
 }

@@ -133,10 +133,7 @@ struct Postman: Mailing {
     private static let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    private func url(_ path: String, _ link: String) -> String {
-        let root = publicURL.hasSuffix("/") ? String(publicURL.dropLast()) : publicURL
-        return root + path + SignInAddress.query([(name: "link", value: link)])
-    }
+    private func url(_ path: String, _ link: String) -> String { SignInAddress.url(of: path, link, at: publicURL) }
 
     /// The letter as plain text, with the server's name and one link at most.
     private func text(_ letter: Letter, _ account: AccountEntry?) throws -> (

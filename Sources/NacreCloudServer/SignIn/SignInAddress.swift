@@ -42,9 +42,18 @@ struct SignInAddress: Sendable {
 
     /// The URL of the server, without a trailing slash.
     func root(for request: HTTPRequest) -> String {
-        var root = publicURL ?? "http://\(request.header("Host") ?? "localhost")"
+        Self.root(publicURL ?? "http://\(request.header("Host") ?? "localhost")")
+    }
+
+    private static func root(_ url: String) -> String {
+        var root = url
         while root.hasSuffix("/") { root.removeLast() }
         return root
+    }
+
+    /// The URL of a page that a sealed link opens.
+    static func url(of path: String, _ link: String, at publicURL: String) -> String {
+        root(publicURL) + path + query([(name: "link", value: link)])
     }
 
     /// The query string with its question mark; empty without values.

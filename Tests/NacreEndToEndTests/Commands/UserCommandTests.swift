@@ -24,6 +24,10 @@ import Testing
             #expect(try await post("reset-password", next, server) == 401)
             #expect(try await administrator.run(Administrator.signIn(apiToken), input: Administrator.password).status == 77)
             #expect(try await administrator.run(Administrator.signIn(apiToken), input: "a better horse").status == 0)
+            let link = try await administrator.run(["user", "reset-password", "--link"] + Self.account)
+            #expect(link.status == 0 && link.line.hasPrefix(server.url + "/new-password?link="), "\(link)")
+            let page = try await WebServicesClient.send(URLRequest(url: try WebServicesClient.url(link.line)), nil, over: .shared)
+            #expect(page.status == 200 && String(decoding: page.body, as: UTF8.self).contains("Set the password"))
             let unknown = try await administrator.run(["user", "reset-password", "--email", "eve@example.com"])
             #expect(unknown.status == 1 && unknown.messages.contains("no such account"))
         }
