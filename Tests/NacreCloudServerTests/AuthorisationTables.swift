@@ -299,6 +299,7 @@ extension AuthorisationTable {
             POST   /admin/1/users                 -  401  403  403  400
             GET    /admin/1/users                 -  401  403  403  200
             GET    /admin/1/users/show            -  401  403  403  400
+            GET    /admin/1/users/usage           -  401  403  403  400
             POST   /admin/1/users/delete          -  401  403  403  400
             POST   /admin/1/users/reset-password  -  401  403  403  400
             POST   /admin/1/users/sign-in         -  401  403  403  400

@@ -1,3 +1,4 @@
+import Foundation
 import NacreCloudContainer
 import NacreCloudWire
 import Testing
@@ -52,6 +53,20 @@ import Testing
         #expect(try await modify(scene, "ada", "create", "b", bytes: 2000)?["serverErrorCode"] == nil)
         #expect(await self.set(scene, #""resetsUserBytes":true"#).json?["isUserBytesOwn"] == .bool(false))
         #expect(try await modify(scene, "ada", "create", "c", bytes: 20_000)?["serverErrorCode"] == nil)
+    }
+
+    @Test func `an administrator hears what an account holds in every place, and of no other account`() async throws {
+        let scene = try await AdministeredServer()
+        _ = await set(scene, #""userBytes":100000"#)
+        #expect(try await modify(scene, "ada", "create", "a", bytes: 2000)?["serverErrorCode"] == nil)
+        func held(_ email: String) async -> Answer { await scene.administrate("GET", "/admin/1/users/usage?email=\(email)") }
+        let answer = await held("ada@example.com")
+        let places = try JSONDecoder().decode(AccountMessages.Usage.self, from: Data(answer.text.utf8)).databases
+        let here = try #require(places.first { $0.container == TestServer.container && $0.environment == "development" })
+        #expect(here.bytes > 2000 && here.bytes < 4000 && here.limit == 100_000, "\(answer.text)")
+        #expect(places.allSatisfy { $0 == here || $0.bytes < 1000 }, "\(answer.text)")
+        #expect(await held("bob@example.com").json?["databases"]?.count ?? 0 > 0)
+        #expect(await held("eve@example.com").status == 404)
     }
 
     @Test func `a user hears of what is his own, with a token of its place alone`() async throws {

@@ -33,7 +33,7 @@ package enum ConsoleRole: String, Hashable, Sendable, Codable, CaseIterable, Com
         .developer: [
             "GET /admin/1/audit", "GET /admin/1/mail", "GET /admin/1/logs", "GET /admin/1/tasks", "GET /admin/1/tokens", "GET /admin/1/usage",
             "GET /admin/1/users",
-            "GET /admin/1/users/show",
+            "GET /admin/1/users/show", "GET /admin/1/users/usage",
             "GET /admin/1/users/passkeys",
             "GET /admin/1/sessions", "GET /admin/1/roles", "POST /admin/1/roles/why", "GET /admin/1/webhooks", "POST /admin/1/webhooks/test",
             "POST /admin/1/webhooks/resume", "POST /admin/1/alerts/test", "POST /admin/1/alerts/silence", "POST /admin/1/containers",

@@ -37,6 +37,11 @@ extension AdminClient {
         try read(AdminMessages.BackupStatus.self, try await web.send("POST", "/admin/1/backups/verify", bearer: token, body: asked))
     }
 
+    /// Returns what an account's private databases hold, in every container and environment.
+    func usage(ofAccount email: String) async throws -> AccountMessages.Usage {
+        try await get(AccountMessages.Usage.self, "/admin/1/users/usage", [("email", email)])
+    }
+
     func mail() async throws -> AdminMessages.Mail {
         try await get(AdminMessages.Mail.self, "/admin/1/mail", [])
     }

@@ -10,6 +10,7 @@ extension AdminAPI {
         router.post("/admin/1/users", bodyBytesMax: Limits.accountBodyBytes, createUser)
         router.get("/admin/1/users", listUsers)
         router.get("/admin/1/users/show", showUser)
+        router.get("/admin/1/users/usage", userUsage)
         router.post("/admin/1/users/change-name", bodyBytesMax: Limits.accountBodyBytes, changeName)
         router.post("/admin/1/users/change-email", bodyBytesMax: Limits.accountBodyBytes, changeEmail)
         router.post("/admin/1/users/state", bodyBytesMax: Limits.accountBodyBytes, setState)
@@ -94,6 +95,13 @@ extension AdminAPI {
                     .init(container: $0.container, environment: $0.environment.rawValue, userRecordName: $0.userRecordName)
                 },
                 sessions: signIns.count { $0.kind == .web }, devices: signIns.count { $0.kind == .account }))
+    }
+
+    /// `GET /admin/1/users/usage?email=…`: in every container and environment.
+    @Sendable func userUsage(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        guard let email = request.query("email") else { throw ServerError.missingQuery("email") }
+        let appUsers = try await cloud.registry.appUsers(of: try await account(email).id)
+        return try answer(try await AccountAPI.usage(of: appUsers, in: cloud))
     }
 
     /// `POST /admin/1/users/delete`

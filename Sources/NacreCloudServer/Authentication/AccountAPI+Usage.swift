@@ -10,15 +10,21 @@ extension AccountAPI {
     func usage(_ request: HTTPRequest) async throws -> HTTPResponse {
         let asked = try await body(AccountMessages.UsageQuestion.self, of: request)
         let asker = try await asker(asked.email, asked.password, request)
+        let appUsers = try await cloud.registry.appUsers(of: asker.account).filter { asker.audience?.covers($0) ?? true }
+        return try answer(try await Self.usage(of: appUsers, in: cloud))
+    }
+
+    /// The bytes that the private databases of an account's users hold.
+    static func usage(of appUsers: [AppUser], in cloud: Cloud) async throws -> AccountMessages.Usage {
         var lines: [AccountMessages.PlaceUsage] = []
-        for appUser in try await cloud.registry.appUsers(of: asker.account) where asker.audience?.covers(appUser) ?? true {
+        for appUser in appUsers {
             WorkMeter.current?.add(rows: 1)
             let usage = try await cloud.usage(of: appUser.userRecordName, in: appUser.container, appUser.environment)
             lines.append(
                 AccountMessages.PlaceUsage(
                     container: appUser.container, environment: appUser.environment.rawValue, bytes: usage.bytes, limit: usage.limit))
         }
-        return try answer(AccountMessages.Usage(databases: lines))
+        return AccountMessages.Usage(databases: lines)
     }
 }
 

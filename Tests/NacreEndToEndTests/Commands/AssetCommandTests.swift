@@ -94,6 +94,7 @@ struct AssetCommandTests {
             #expect(metrics.contains("nacre_asset_chunks \(chunks.count)\n"))
             let status = try await run(server, "status")
             #expect(status.status == 0 && status.output.contains("assets \(bytes) bytes in \(chunks.count) chunks\n"), "\(status)")
+            #expect(status.output.hasSuffix("\nbackup none: nacre serve --backup-dir\n"))
             #expect(try await run(server, "status", "--json").output.contains("\"bytes\":\(bytes)"))
             #expect(!FileManager.default.fileExists(atPath: stray))
         }

@@ -102,6 +102,10 @@ struct BackupTests {
             let made = try FileManager.default.contentsOfDirectory(atPath: backups).filter { $0.hasSuffix(".backup") }
             #expect(made.count == 1)
             #expect(try await Nacre.run(["backup", "verify", backups + "/" + (made.first ?? "")], in: server.scratch).status == 0)
+            let status = try await Nacre.run(["status", "--data", server.data], in: server.scratch)
+            #expect(status.status == 0 && status.output.contains("\nbackup \(made.first ?? "?") "), "\(status)")
+            let json = try await Nacre.run(["status", "--json", "--data", server.data], in: server.scratch)
+            #expect(json.output.contains(#""lastBackup":{"#) && json.output.contains(#""publicURL":"\#(server.url)""#), "\(json)")
             #expect(try await server.stop() == 0)
         }
     }

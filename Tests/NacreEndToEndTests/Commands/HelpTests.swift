@@ -82,6 +82,7 @@ struct HelpTests {
         Documented("push apns show", "container data server token-file json"),
         Documented("push apns remove", "container environment data server token-file json"),
         Documented("token revoke", "data server token-file json"),
+        Documented("user usage", "email data server token-file json"),
         Documented("user reset-password", "email link data server token-file json"),
         Documented("user act-as", "container data server token-file json"),
         Documented("user list", "data server token-file json"),

@@ -57,6 +57,8 @@ import Testing
             #expect((3000...4096).contains(bytes))
             let json = try await run("usage", "--json")
             #expect(json.output.contains(#""bytes":\#(bytes),"limit":4096,"user":"_"#), "\(json.output)")
+            let everywhere = try await administrator.run(["user", "usage", "--email", Administrator.email])
+            #expect(everywhere.output == "\(Administrator.container) development \(bytes) of 4096\nsum \(bytes)\n", "\(everywhere)")
 
             for name in ["first", "second", "small"] { try await database.deleteRecord(withID: CKRecord.ID(recordName: name)) }
             #expect(try await run("quota", "set", "--user", "server").output == "user none server\npublic none own\n")

@@ -20,10 +20,7 @@ enum BackupList {
         if let name = call.value(verify) { try await verified(name, admin) }
         let found = try await admin.backups()
         if call.has(SharedOptions.json) { return try Output.json(found) }
-        for backup in found.backups {
-            let outcome = backup.check.map { $0.isWhole ? "whole" : "damaged" } ?? "unverified"
-            try Output.data("\(backup.name) \(backup.time) \(backup.bytes) bytes \(outcome)")
-        }
+        for backup in found.backups { try Output.data(backup.line) }
         if let next = found.next { try Output.data("next \(UserTime.text(next))") }
         if found.folder == nil { Output.message("The server makes no backups by itself: nacre serve --backup-dir.") }
     }
@@ -37,5 +34,13 @@ enum BackupList {
         guard status.state == .done else {
             throw CommandFailure(.damaged, status.problem ?? "the server knows of no verification", remedy: status.remedy)
         }
+    }
+}
+
+extension AdminMessages.BackupLine {
+    /// The name, the moment that it shows, its bytes, and what a verification has found.
+    var line: String {
+        let outcome = check.map { $0.isWhole ? "whole" : "damaged" } ?? "unverified"
+        return "\(name) \(time) \(bytes) bytes \(outcome)"
     }
 }

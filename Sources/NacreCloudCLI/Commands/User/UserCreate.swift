@@ -6,7 +6,8 @@ enum UserCommands {
         "user", "Make, list and delete accounts, sign them in, and help with lost passwords.",
         subcommands: [
             UserCreate.command, UserChangeName.command, UserChangeEmail.command, UserVerify.command, UserState.command, UserList.command,
-            UserShow.command, UserSignIn.command, UserActAs.command, UserResetPassword.command, UserPasskeys.command, UserRemovePasskey.command,
+            UserShow.command, UserUsage.command, UserSignIn.command, UserActAs.command, UserResetPassword.command, UserPasskeys.command,
+            UserRemovePasskey.command,
             UserDelete.command,
         ])
 }
