@@ -273,6 +273,7 @@ extension AuthorisationTable {
             GET    /admin/1/containers            -  401  403  403  200
             POST   /admin/1/containers            -  401  403  403  400
             POST   /admin/1/containers/change     -  401  403  403  400
+            POST   /admin/1/containers/delete     -  401  403  403  400
             POST   /admin/1/containers/sharing    -  401  403  403  400
             POST   /admin/1/tokens                -  401  403  403  400
             GET    /admin/1/tokens                -  401  403  403  200

@@ -47,9 +47,7 @@ extension Registry {
             id: hex(4), container: container, environment: environment.rawValue, name: name, publicKey: publicKey,
             created: clock().secondsSince2001, isAdministrator: isAdministrator ? true : nil)
         return try await write(.server) { database, now, transaction in
-            guard try transaction.entry(ContainerEntry.self, container, in: database, at: now) != nil else {
-                throw ServerError.noContainer
-            }
+            _ = try transaction.requireContainer(container, in: database, at: now)
             try transaction.put([try entry.row(entry.id, in: database)])
             return .commit(entry.id)
         }
@@ -73,9 +71,7 @@ extension Registry {
         }
         let entry = ManagementTokenEntry(id: hex(2), container: container, name: name, digest: digest, created: clock().secondsSince2001)
         return try await write(.server) { database, now, transaction in
-            guard try transaction.entry(ContainerEntry.self, container, in: database, at: now) != nil else {
-                throw ServerError.noContainer
-            }
+            _ = try transaction.requireContainer(container, in: database, at: now)
             try transaction.put([try entry.row(entry.id, in: database, expires: now + life)])
             return .commit(entry.id)
         }

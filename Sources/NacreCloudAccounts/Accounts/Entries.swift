@@ -22,6 +22,10 @@ package struct ContainerEntry: RegistryEntry {
     package var appName: String?
     /// Whether a browser goes to the fallback at once; nil: no.
     package var redirectsShares: Bool?
+    /// Whether the container is being deleted, and is gone for all but its deletion; nil: no.
+    package var isDeleted: Bool?
+
+    var isLiving: Bool { isDeleted != true }
 }
 
 /// The icon of a container's app, a PNG in Base64. The key is the container's name.
@@ -85,7 +89,9 @@ package struct ServerKeyEntry: RegistryEntry {
     package var used: Double?
 
     /// The ID under which the registry keeps the key's user record name, as it does an account's.
-    package var account: String { "server-key:\(id)" }
+    package var account: String { Self.account(ofKey: id) }
+
+    package static func account(ofKey id: String) -> String { "server-key:\(id)" }
 }
 
 /// A person's account on this server.

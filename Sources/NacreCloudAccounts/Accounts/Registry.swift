@@ -35,7 +35,10 @@ extension Registry {
         if let fault = Names.containerFault(name) { throw fault }
         let entry = ContainerEntry(name: name, created: clock().secondsSince2001)
         return try await write(.server) { database, now, transaction in
-            if let old = try transaction.entry(ContainerEntry.self, name, in: database, at: now) { return .rollback((old, false)) }
+            if let old = try transaction.entry(ContainerEntry.self, name, in: database, at: now) {
+                guard old.isLiving else { throw ServerError.containerIsBeingDeleted }
+                return .rollback((old, false))
+            }
             try transaction.put([try entry.row(name, in: database)])
             return .commit((entry, true))
         }
@@ -47,10 +50,11 @@ extension Registry {
     }
 
     package func container(_ name: String) async throws -> ContainerEntry? {
-        try await lookUp(ContainerEntry.self, name, in: .server)
+        guard let entry = try await lookUp(ContainerEntry.self, name, in: .server), entry.isLiving else { return nil }
+        return entry
     }
 
-    /// A page of the containers of this server.
+    /// A page of the containers of this server. Any page may be empty.
     /// - Parameter last: The last name of the page before.
     /// - Returns: The page in the order of names, and the position of the next one; nil after the last.
     package func containers(after last: String?) async throws -> (page: [ContainerEntry], next: String?) {
@@ -58,7 +62,7 @@ extension Registry {
         let rows = try await stored {
             try await self.store.read { try $0.entries(in: database, .container, after: last, limit: Limits.resultsPerPage) }
         }
-        return (try rows.map { try ContainerEntry($0) }, rows.count < Limits.resultsPerPage ? nil : rows.last?.key.key)
+        return (try rows.map { try ContainerEntry($0) }.filter(\.isLiving), rows.count < Limits.resultsPerPage ? nil : rows.last?.key.key)
     }
 
     /// Makes an API token for an existing container.
@@ -75,9 +79,7 @@ extension Registry {
             container: container, environment: environment.rawValue, name: name, created: clock().secondsSince2001,
             origins: try WebOrigin.registered(origins), redirect: try redirect.map { try SignInCallback($0).url })
         return try await write(.server) { database, now, transaction in
-            guard try transaction.entry(ContainerEntry.self, container, in: database, at: now) != nil else {
-                throw ServerError.noContainer
-            }
+            _ = try transaction.requireContainer(container, in: database, at: now)
             try transaction.put([try entry.row(token, in: database)])
             return .commit(token)
         }
@@ -223,6 +225,15 @@ extension Registry {
     }
 }
 
+extension ReadTransaction {
+    /// - Parameter server: The registry's database of the server.
+    /// - Throws: `ServerError.noContainer`, also where the container is being deleted.
+    package func requireContainer(_ name: String, in server: DatabaseID, at now: Timestamp) throws -> ContainerEntry {
+        guard let entry = try entry(ContainerEntry.self, name, in: server, at: now), entry.isLiving else { throw ServerError.noContainer }
+        return entry
+    }
+}
+
 extension WriteTransaction {
     package func put(_ entries: [EntryRow]) throws {
         var plan = WritePlan()
@@ -241,4 +252,8 @@ extension WriteTransaction {
 extension ServerError {
     package static let noContainer = ServerError(
         .notFound, "container does not exist", native: .badContainer, field: "container", remedy: "Make it: nacre container create NAME.")
+
+    static let containerIsBeingDeleted = ServerError(
+        .conflict, "the container is being deleted", field: "name",
+        remedy: "Wait until that is done. If it was interrupted, nacre container delete NAME goes on with it.")
 }

@@ -6,7 +6,7 @@ package enum ConsoleRole: String, Hashable, Sendable, Codable, CaseIterable, Com
     case developer
     /// Does what the command line does, except what is the owner's.
     case admin
-    /// Lets others into the console, and has backups made, which hold every secret of the server.
+    /// Lets others into the console, deletes containers, and has backups made, which hold every secret of the server.
     case owner
 
     package static func < (one: ConsoleRole, other: ConsoleRole) -> Bool { one.rank < other.rank }
@@ -55,7 +55,8 @@ package enum ConsoleRole: String, Hashable, Sendable, Codable, CaseIterable, Com
             "POST /admin/1/assets/upload", "POST /admin/1/shares/create", "POST /admin/1/shares/manage", "POST /admin/1/zones/create",
         ],
         .owner: [
-            "POST /admin/1/backup", "POST /admin/1/console/links", "POST /admin/1/console/sign-out-all", "GET /admin/1/team",
+            "POST /admin/1/backup", "POST /admin/1/containers/delete", "POST /admin/1/console/links", "POST /admin/1/console/sign-out-all",
+            "GET /admin/1/team",
             "POST /admin/1/team", "POST /admin/1/team/role", "POST /admin/1/team/remove", "POST /admin/1/team/invite",
             "POST /admin/1/team/passkeys/remove",
         ],

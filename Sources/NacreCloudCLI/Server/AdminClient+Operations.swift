@@ -16,6 +16,10 @@ extension AdminClient {
         return line
     }
 
+    func delete(_ asked: AdminMessages.NewContainerDeletion) async throws -> AdminMessages.ContainerDeletion {
+        try read(AdminMessages.ContainerDeletion.self, try await web.send("POST", "/admin/1/containers/delete", bearer: token, body: asked))
+    }
+
     func start(_ asked: AdminMessages.NewBackup) async throws -> AdminMessages.BackupStatus {
         try read(AdminMessages.BackupStatus.self, try await web.send("POST", "/admin/1/backup", bearer: token, body: asked))
     }

@@ -26,7 +26,7 @@ extension Cloud {
         var reset = try await schemas.schema(of: container, .development).lost(to: production)
         var last: DatabaseID?
         var users: [String] = []
-        while let row = try await nextDatabase(of: container, after: last) {
+        while let row = try await nextDatabase(of: container, .development, after: last) {
             last = row.id
             if row.key.scope == .registry { continue }
             let isEmpty = isDryRun ? try await !hasZones(row) : try await !clear(row)
@@ -42,9 +42,9 @@ extension Cloud {
         return reset
     }
 
-    private func nextDatabase(of container: String, after last: DatabaseID?) async throws -> DatabaseRow? {
+    func nextDatabase(of container: String, _ environment: DatabaseKey.Environment, after last: DatabaseID?) async throws -> DatabaseRow? {
         try await stored {
-            try await self.store.read { try $0.databases(of: container, .development, after: last, limit: 1).first }
+            try await self.store.read { try $0.databases(of: container, environment, after: last, limit: 1).first }
         }
     }
 

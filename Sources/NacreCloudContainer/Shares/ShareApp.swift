@@ -110,7 +110,7 @@ extension Registry {
     /// - Returns: the setting from now on, and whether there is an icon.
     package func setShareApp(_ change: ShareApp, icon: AppIcon?? = nil, of container: String) async throws -> (app: ShareApp, hasIcon: Bool) {
         try await write(.server) { database, now, transaction in
-            guard var entry = try transaction.entry(ContainerEntry.self, container, in: database, at: now) else { throw ServerError.noContainer }
+            var entry = try transaction.requireContainer(container, in: database, at: now)
             let shares = try entry.shares.changed(by: change).checked()
             let key = EntryKey(database, .appIcon, container)
             let hadIcon = try transaction.entry(AppIconEntry.self, container, in: database, at: now) != nil

@@ -91,6 +91,9 @@ extension AdminAPI {
             "containers/change", "Containers", "Says whose saves bring types and fields.", Messages.NewContainerChange.self,
             Messages.ContainerChange.self),
         post(
+            "containers/delete", "Containers", "Deletes a container with all its data.", Messages.NewContainerDeletion.self,
+            Messages.ContainerDeletion.self),
+        post(
             "containers/sharing", "Containers", "Says where the pages of shares lead.", Messages.NewContainerSharing.self,
             Messages.ContainerSharing.self),
         newToken,

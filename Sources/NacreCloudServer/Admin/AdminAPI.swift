@@ -89,6 +89,7 @@ package struct AdminAPI: Sendable {
         router.get("/admin/1/containers", listContainers)
         router.post("/admin/1/containers", bodyBytesMax: Limits.accountBodyBytes, createContainer)
         router.post("/admin/1/containers/change", bodyBytesMax: Limits.accountBodyBytes, changeContainer)
+        router.post("/admin/1/containers/delete", bodyBytesMax: Limits.accountBodyBytes, deleteContainer)
         router.post("/admin/1/containers/sharing", bodyBytesMax: Self.sharingBodyBytes, setShareApp)
         router.post("/admin/1/tokens", bodyBytesMax: Limits.accountBodyBytes, createToken)
         router.get("/admin/1/tokens", listTokens)
@@ -248,6 +249,15 @@ package struct AdminAPI: Sendable {
         let asked = try await body(AdminMessages.NewContainerChange.self, of: request)
         let before = try await cloud.schemas.setJustInTime(try Self.justInTime(asked.justInTime), of: asked.name)
         return try answer(AdminMessages.ContainerChange(name: asked.name, before: before.rawValue, justInTime: asked.justInTime))
+    }
+
+    /// `POST /admin/1/containers/delete`
+    @Sendable private func deleteContainer(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let name = try await body(AdminMessages.NewContainerDeletion.self, of: request).name
+        let deletion = try await cloud.deleteContainer(name) { authenticator.forget(container: name) }
+        return try answer(
+            AdminMessages.ContainerDeletion(
+                name: name, credentials: deletion.credentials, accounts: deletion.accounts, databases: deletion.databases))
     }
 
     /// Bytes of a body with an app's icon in Base64.

@@ -262,6 +262,15 @@ package final class Authenticator: Sendable {
         accountStates.forget(EntryID(account))
     }
 
+    /// Forgets the credentials of a deleted container. This server refuses them from now on, other processes over the
+    /// same store within the seconds of `Remembered`.
+    func forget(container: String) {
+        apiTokens.forget { $0.container == container }
+        serverKeys.forget { $0.container == container }
+        sessions.forget { $0.container == container }
+        devices.forget { $0.userRecordNames[container] != nil }
+    }
+
     /// Returns the error that a refused sender is told: that the container does not exist, if it does not.
     func told(_ error: any Error, of container: String) async -> any Error {
         guard (error as? ServerError)?.code == .authenticationFailed else { return error }

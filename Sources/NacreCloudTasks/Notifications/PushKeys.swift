@@ -46,7 +46,7 @@ extension Registry {
     /// Sets the key of a container for one of Apple's environments. It replaces the one before.
     package func setPushKey(_ entry: PushKeyEntry) async throws {
         try await write(.server) { database, now, transaction in
-            guard try transaction.entry(ContainerEntry.self, entry.container, in: database, at: now) != nil else { throw ServerError.noContainer }
+            _ = try transaction.requireContainer(entry.container, in: database, at: now)
             try transaction.put([try entry.row(entry.name, in: database)])
             return .commit(())
         }

@@ -110,6 +110,27 @@ struct BackupTests {
         }
     }
 
+    @Test func `a container is deleted after a backup, which has it still`() async throws {
+        try await RunningServer.with { server in
+            let container = try await prepared(server).client.container
+            func run(_ arguments: String...) async throws -> Nacre {
+                try await Nacre.run(arguments + ["--data", server.data], in: server.scratch)
+            }
+            let file = server.scratch + "/before.backup"
+            let unasked = try await run("container", "delete", container, "--backup", file)
+            #expect(unasked.status == 64 && unasked.messages.contains("--yes") && !FileManager.default.fileExists(atPath: file), "\(unasked)")
+            let deleted = try await run("container", "delete", container, "--backup", file, "--yes")
+            #expect(deleted.status == 0 && deleted.line == container && deleted.messages.contains(file), "\(deleted)")
+            #expect(try await !run("container", "list").output.contains(container))
+            #expect(try await run("audit", "list").output.contains("POST /admin/1/containers/delete name=\(container)"))
+            let again = try await run("container", "delete", container, "--no-backup", "--yes")
+            #expect(again.status == 1 && again.messages.contains("container does not exist"), "\(again)")
+            #expect(try await run("check").status == 0)
+            let verified = try await Nacre.run(["backup", "verify", file], in: server.scratch)
+            #expect(verified.status == 0 && verified.messages.contains(": 1 containers, "), "\(verified)")
+        }
+    }
+
     @Test func `a folder of this version has nothing to migrate, which a dry run says too`() async throws {
         try await RunningServer.with { server in
             #expect(try await server.stop() == 0)

@@ -79,7 +79,8 @@ enum BackupCreate {
         return try await make(AdminMessages.NewBackup(path: path, bytesPerSecond: rate), admin)
     }
 
-    private static func make(_ asked: AdminMessages.NewBackup, _ admin: AdminClient) async throws -> AdminMessages.Backup {
+    /// Has the server make a backup, and waits for it. An interrupt ends it.
+    static func make(_ asked: AdminMessages.NewBackup, _ admin: AdminClient) async throws -> AdminMessages.Backup {
         let interruption = Interruption()
         defer { interruption.end() }
         var status = try await admin.start(asked)

@@ -4,10 +4,10 @@ import NacreCloudServer
 /// `nacre container`
 enum ContainerCommands {
     static let command = Command(
-        "container", "Make and list containers.",
-        subcommands: [ContainerCreate.command, ContainerList.command, ContainerChange.command, ContainerSharing.command])
+        "container", "Make, list and delete containers.",
+        subcommands: [ContainerCreate.command, ContainerList.command, ContainerChange.command, ContainerSharing.command, ContainerDelete.command])
 
-    fileprivate static let name = Argument("name", "Its identifier: reverse DNS behind iCloud., such as iCloud.com.example.Notes.")
+    static let name = Argument("name", "Its identifier: reverse DNS behind iCloud., such as iCloud.com.example.Notes.")
     private static let justInTimeName = "just-in-time"
     private static let choices = ["native", "all"]
     private static let justInTimeHelp =

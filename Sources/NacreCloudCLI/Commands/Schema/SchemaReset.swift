@@ -1,4 +1,3 @@
-import Glibc
 import NacreCloudServer
 
 /// `nacre schema reset`
@@ -19,7 +18,7 @@ enum SchemaReset {
         if !isDryRun, !call.has(SharedOptions.yes) {
             let loss = try await admin.reset(AdminMessages.NewReset(container: container, isDryRun: true))
             for line in lines(loss) { Output.message(line) }
-            try confirm(container)
+            try Confirmation.require("Reset the development environment of \(container)?", else: "nothing was reset", call)
         }
         let reset = try await admin.reset(AdminMessages.NewReset(container: container, isDryRun: isDryRun))
         if call.has(SharedOptions.json) { return try Output.json(reset) }
@@ -31,14 +30,5 @@ enum SchemaReset {
         reset.roles.map { "- ROLE \($0)" } + reset.types.map { "- \($0)" } + reset.fields.map { "- \($0)" } + [
             "- all records of \(reset.databases) databases"
         ]
-    }
-
-    private static func confirm(_ container: String) throws {
-        guard isatty(STDIN_FILENO) == 1 else {
-            throw CommandFailure(
-                .usage, "nothing was reset", remedy: "This takes data away: say --yes, or --dry-run to see what would go.")
-        }
-        Output.message("Reset the development environment of \(container)? Type yes:")
-        guard readLine() == "yes" else { throw CommandFailure(.failure, "nothing was reset") }
     }
 }
