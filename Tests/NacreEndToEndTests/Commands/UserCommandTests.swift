@@ -33,6 +33,20 @@ import Testing
         }
     }
 
+    @Test(.enabled(if: Launched.hasTerminals)) func `at a terminal a deletion asks, and another word than yes changes nothing`() async throws {
+        try await RunningServer.with { server in
+            let administrator = Administrator(server: server)
+            _ = try await administrator.preparedWithUser()
+            let delete = ["user", "delete", "--data", server.data] + Self.account
+            for (answer, status) in [("no\n", 1), ("yes\n", 0)] as [(String, Launched.Ending)] {
+                let asked = try Launched(delete, in: server.scratch, input: answer, isOnTerminal: true)
+                #expect(await asked.ended() == status)
+                #expect(asked.outputText.contains("Delete the account of \(Administrator.email) and all its data? Type yes:"))
+                #expect(asked.outputText.contains("nothing was deleted") == (status == 1))
+            }
+        }
+    }
+
     @Test func `the state of an account is set and shown, and one that there is not is refused by name`() async throws {
         try await RunningServer.with { server in
             let administrator = Administrator(server: server)

@@ -55,11 +55,7 @@ enum CktoolOptions {
     /// Waits until a person types yes.
     /// - Throws: Where standard input is no terminal, or the answer is not yes.
     static func confirm(_ question: String, _ call: Call) throws {
-        if call.has(yes) { return }
-        guard isatty(STDIN_FILENO) == 1 else {
-            throw CommandFailure(.usage, "Interaction was required while running in non-interactive mode", remedy: "This takes data away: say --yes.")
-        }
-        Output.message("\(question) Type yes:")
-        guard readLine() == "yes" else { throw CommandFailure(.failure, "nothing was deleted") }
+        try Confirmation.require(
+            question, else: "nothing was deleted", unasked: "Interaction was required while running in non-interactive mode", call)
     }
 }

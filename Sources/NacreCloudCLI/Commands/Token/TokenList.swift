@@ -59,10 +59,12 @@ enum TokenRevoke {
 
     static let command = Command(
         "revoke", "End an API token, a server-to-server key or a management token.",
-        discussion: "It is refused within five seconds, and so are the web auth tokens that were got with an API token. It does not come back.",
+        discussion:
+            "It is refused within five seconds, and so are the web auth tokens that were got with an API token. It does not come back. At a terminal it asks first.",
         arguments: [id],
-        options: AdminServer.options + [SharedOptions.json]
+        options: [SharedOptions.yes] + AdminServer.options + [SharedOptions.json]
     ) { call in
+        try Confirmation.atTerminal("End it, and the sign-ins that were got with it?", else: "nothing was revoked", call)
         let revoked = try await AdminClient.connect(call).revoke(AdminMessages.TokenRevocation(id: try call.require(id, at: 0)))
         if call.has(SharedOptions.json) { return try Output.json(revoked) }
         try Output.data(revoked.line)

@@ -45,11 +45,13 @@ enum UserDelete {
         "delete", "Delete an account and its data. Nothing brings it back.",
         discussion: """
             Ends its sessions and devices at once. A minute later its private databases go, its user records and its roles, in every container and environment, \
-            and then its address is free. Records that the user has made in public databases stay. Look at it first: nacre user show.
+            and then its address is free. Records that the user has made in public databases stay. Look at it first: nacre user show. \
+            At a terminal it asks first.
             """,
-        options: [SessionCommands.email] + AdminServer.options + [SharedOptions.json]
+        options: [SessionCommands.email, SharedOptions.yes] + AdminServer.options + [SharedOptions.json]
     ) { call in
         let asked = AdminMessages.NewUserDeletion(email: try call.require(SessionCommands.email))
+        try Confirmation.atTerminal("Delete the account of \(asked.email) and all its data?", else: "nothing was deleted", call)
         let user = try await AdminClient.connect(call).delete(asked)
         if call.has(SharedOptions.json) { return try Output.json(user) }
         try Output.data(user.id)

@@ -100,9 +100,12 @@ enum WebhookShow {
 enum WebhookDelete {
     static let command = Command(
         "delete", "Delete a webhook.",
-        discussion: "A delivery under way may still arrive. Changes that wait for it are dropped, and its secret opens nothing any more.",
-        arguments: [WebhookCommands.id], options: WebhookCommands.options
+        discussion:
+            "A delivery under way may still arrive. Changes that wait for it are dropped, and its secret opens nothing any more. At a terminal it asks first.",
+        arguments: [WebhookCommands.id],
+        options: [SharedOptions.container, SharedOptions.environment, SharedOptions.yes] + AdminServer.options + [SharedOptions.json]
     ) { call in
+        try Confirmation.atTerminal("Delete the webhook, and the changes that wait for it?", else: "nothing was deleted", call)
         let gone = try await AdminClient.connect(call).delete(try WebhookCommands.name(call))
         if call.has(SharedOptions.json) { return try Output.json(gone) }
         try Output.data(gone.line)
