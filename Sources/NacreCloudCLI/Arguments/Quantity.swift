@@ -2,10 +2,10 @@ import Foundation
 
 /// Numbers with a unit, as they are written on a command line.
 enum Quantity {
-    /// Returns bytes: `20M`, a number alone or with K, M or G (1024, 1024², 1024³). nil for other text and for
-    /// numbers that are not positive.
+    /// Returns bytes: `20M`, a number alone or with K, M, G or T (1024, 1024², 1024³, 1024⁴). nil for other text
+    /// and for numbers that are not positive.
     static func bytes(_ text: String) -> Int? {
-        number(text, ["": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30])
+        number(text, ["": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40])
     }
 
     /// Returns seconds: `24h`, a number with s, m, h or d. nil for other text and for numbers that are not positive.

@@ -40,7 +40,7 @@ enum BackupCommands {
 enum BackupCreate {
     private static let file = Argument("file", "The file to make; a folder gets one that is named by the time.")
     private static let bandwidth = Option.value(
-        "bandwidth", "bytes", "How much is read and written in a second, at most: bytes, or with K, M or G.")
+        "bandwidth", "bytes", "How much is read and written in a second, at most: bytes, or with K, M, G or T.")
 
     /// Milliseconds between two requests for the backup's progress.
     private static let pollMilliseconds = 200
@@ -57,7 +57,7 @@ enum BackupCreate {
         let path = BackupCommands.absolute(try call.require(file))
         let rate = try call.value(bandwidth).map { text in
             guard let bytes = Quantity.bytes(text) else {
-                throw UsageError(.invalid("--\(bandwidth.name)", "give a number of bytes such as 500K or 20M"), path: call.path)
+                throw UsageError(.invalid("--\(bandwidth.name)", "give a number of bytes, or one with K, M, G or T, such as 20M"), path: call.path)
             }
             return bytes
         }

@@ -14,7 +14,8 @@ enum QuotaCommands {
 /// Quotas as options give them and tables show them.
 enum QuotaOptions {
     fileprivate static let user = Option.value(
-        "user", "size", "What each user's private database may hold: bytes, with K, M or G of 1024; none; or server, for what the server has for all."
+        "user", "size",
+        "What each user's private database may hold: bytes, with K, M, G or T of 1024; none; or server, for what the server has for all."
     )
     fileprivate static let ofPublic = Option.value("public", "size", "What the public database may hold, likewise.")
 
@@ -22,7 +23,7 @@ enum QuotaOptions {
     static func bytes(_ option: Option, _ call: Call) throws -> Int? {
         guard let text = call.value(option) else { return nil }
         guard let bytes = Quantity.bytes(text), bytes <= AdminMessages.largestQuota else {
-            throw UsageError(.invalid("--\(option.name)", "give a number of bytes, such as 500M or 2G"), path: call.path)
+            throw UsageError(.invalid("--\(option.name)", "give a number of bytes, or one with K, M, G or T, such as 500M"), path: call.path)
         }
         return bytes
     }

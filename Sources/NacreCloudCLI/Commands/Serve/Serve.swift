@@ -37,14 +37,15 @@ enum Serve {
         "Connections that apps may have open together, as far as descriptors allow: a device that waits for changes has one, and takes 15 to 35 KB of memory."
     )
     private static let userQuota = Option.value(
-        "user-quota", "size", "What a user's private database may hold: a number of bytes, with K, M or G of 1024. By default as much as the disk.")
+        "user-quota", "size", "What a user's private database may hold: a number of bytes, with K, M, G or T of 1024. By default as much as the disk."
+    )
     private static let publicQuota = Option.value("public-quota", "size", "What a container's public database may hold, likewise.")
     private static let assets = Option.value(
         "assets", "url",
         "Keep the files of assets in a bucket: s3://BUCKET[/PREFIX][?endpoint=URL][&region=NAME], with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. By default "
             + "in the data folder.")
     private static let assetSizeWeb = Option.value(
-        "asset-size-web", "size", fallback: "50M", "How large a file of a web client may be: a number of bytes, with K, M or G of 1024.")
+        "asset-size-web", "size", fallback: "50M", "How large a file of a web client may be: a number of bytes, with K, M, G or T of 1024.")
     private static let assetSizeApp = Option.value(
         "asset-size-app", "size", fallback: "250M", "How large a file of an app with the framework may be, likewise.")
     private static let logFile = Option.value(
@@ -60,7 +61,7 @@ enum Serve {
         "Days for which requests are kept for nacre logs; 0 for none.")
     private static let requestLogSize = Option.value(
         "request-log-size", "size", fallback: ServerConfiguration.usualRequestLog.size,
-        "What they may take of the disk: a number of bytes, with K, M or G of 1024; the oldest go first. 0 for none.")
+        "What they may take of the disk: a number of bytes, with K, M, G or T of 1024; the oldest go first. 0 for none.")
 
     private static let dev = Option.value(
         "dev", "container", "Also do what nacre up does for this container, once the server is ready: an API token, a user, and a file .env.")
@@ -236,7 +237,7 @@ enum Serve {
 
     private static func assetSize(_ option: Option, _ call: Call) throws -> Int {
         guard let bytes = Quantity.bytes(try call.require(option)), bytes <= ServerConfiguration.largestAsset else {
-            throw UsageError(.invalid("--\(option.name)", "give a number of bytes up to 9G, such as 100M"), path: call.path)
+            throw UsageError(.invalid("--\(option.name)", "give a number of bytes up to 9G, or one with K, M or G, such as 100M"), path: call.path)
         }
         return bytes
     }
