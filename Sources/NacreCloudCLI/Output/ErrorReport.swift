@@ -1,4 +1,4 @@
-/// Prints on standard error why a command failed: as text, or with `--json` as one object in a line.
+/// Prints on standard error why a command failed: as text of two lines, or with `--json` as one object in a line.
 struct ErrorReport {
     let root: Command
     let isJSON: Bool
@@ -14,7 +14,7 @@ struct ErrorReport {
         var exitCode: Int32
         var message: String
         var remedy: String?
-        /// The usage, for a command line that cannot be read.
+        /// The usage, for a command line that cannot be read. It may be long, so the text leads to the help instead.
         var usage: String?
     }
 
@@ -34,7 +34,7 @@ struct ErrorReport {
         }
         let origins = settings.filter { error.message.contains("--\($0.key)'") }.values.map(\.origin).sorted()
         let message = origins.isEmpty ? error.message : "\(error.message) It is set by \(origins.joined(separator: " and "))."
-        let help = "See '\(error.path.joined(separator: " ")) --help' for more information."
+        let help = "See \(error.path.joined(separator: " ")) --help."
         print(Fault(exitCode: ExitCode.usage.rawValue, message: message, remedy: help, usage: HelpText(path: path).usage))
         return .usage
     }
@@ -42,7 +42,6 @@ struct ErrorReport {
     private func print(_ fault: Fault) {
         if isJSON, let line = try? Output.line(of: Object(error: fault)) { return Output.error(line) }
         Output.error("Error: \(Output.withoutControls(fault.message))")
-        if let usage = fault.usage { Output.error("Usage: \(usage)") }
         if let remedy = fault.remedy { Output.error("  \(remedy)") }
     }
 }

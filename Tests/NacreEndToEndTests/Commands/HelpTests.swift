@@ -292,6 +292,11 @@ struct HelpTests {
         #expect(run.output.isEmpty)
         let isJSON = arguments.contains("--json")
         #expect(run.messages.hasPrefix(isJSON ? "{\"error\":" : "Error: ") && run.messages.contains(says), "\(run.messages)")
-        #expect(run.messages.contains(isJSON ? "\"usage\":\"nacre" : "Usage: nacre"))
+        if isJSON {
+            #expect(run.messages.contains("\"usage\":\"nacre"))
+        } else {
+            let lines = run.messages.split(separator: "\n")
+            #expect(lines.count == 2 && lines.last?.hasPrefix("  See nacre") == true && lines.last?.hasSuffix(" --help.") == true, "\(run.messages)")
+        }
     }
 }
