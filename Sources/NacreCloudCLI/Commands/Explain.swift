@@ -4,7 +4,8 @@ import NacreCloudWire
 /// `nacre explain`
 enum Explain {
     private static let code = Argument(
-        "code", "A serverErrorCode such as BAD_REQUEST, or a case of CKError.Code by name or number. Without it all are listed.", isRequired: false)
+        "code", "A serverErrorCode such as BAD_REQUEST, an HTTP status, or a case of CKError.Code by name or number. Without it all are listed.",
+        isRequired: false)
     private static let markdown = Option.flag("markdown", "Print all of them as a page of documentation.")
 
     static let command = Command(
@@ -15,14 +16,25 @@ enum Explain {
         if call.has(markdown), call.has(SharedOptions.json) { throw UsageError(.exclusive("--markdown", "--json"), path: call.path) }
         guard let asked = call.arguments.first else { return try list(call) }
         if call.has(markdown) { throw UsageError(.exclusive("--markdown", code.usage), path: call.path) }
+        let guides = Int(asked).map(ErrorGuide.ofAnswers) ?? []
+        if !guides.isEmpty { return try show(guides, call) }
         guard let guide = ErrorGuide.find(asked) else {
             let near = Nearest.match(asked.uppercased(), among: ErrorGuide.all.map(\.name))
             let hint = near.map { "there is no code \(asked); did you mean \($0)?" } ?? "nacre explain lists them"
             throw UsageError(.invalid(code.usage, hint), path: call.path)
         }
-        if call.has(SharedOptions.json) { return try Output.json(Line(guide)) }
-        let status = guide.status.map { "HTTP \($0), " } ?? ""
-        try Output.data("\(guide.name): \(status)\(guide.framework)\n  \(guide.cause)\n  \(guide.fix)")
+        try show([guide], call)
+    }
+
+    private static func show(_ guides: [ErrorGuide], _ call: Call) throws {
+        for guide in guides {
+            if call.has(SharedOptions.json) {
+                try Output.json(Line(guide))
+            } else {
+                let status = guide.status.map { "HTTP \($0), " } ?? ""
+                try Output.data("\(guide.name): \(status)\(guide.framework)\n  \(guide.cause)\n  \(guide.fix)")
+            }
+        }
     }
 
     private static func list(_ call: Call) throws {

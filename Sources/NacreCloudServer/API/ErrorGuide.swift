@@ -27,6 +27,9 @@ package struct ErrorGuide: Hashable, Sendable {
         return all.first { $0.name.lowercased() == text.lowercased() }
     }
 
+    /// The codes of CloudKit Web Services whose answers have an HTTP status.
+    package static func ofAnswers(with status: Int) -> [ErrorGuide] { all.filter { $0.status == status } }
+
     private init(_ code: ServerErrorCode) {
         (name, status, native) = (code.rawValue, code.status, code.native)
         (cause, fix) = (Self.cause(of: code), Self.fix(of: code))

@@ -14,6 +14,17 @@ struct ExplainTests {
         #expect(object["code"] as? String == "THROTTLED" && object["status"] as? Double == 429 && object["ckErrorCode"] as? Double == 7)
     }
 
+    @Test func `an HTTP status is explained by all codes that have it`() async throws {
+        let folder = try TemporaryFolder()
+        let run = try await Nacre.run(["explain", "404"], in: folder.path)
+        let heads = run.output.split(separator: "\n").filter { !$0.hasPrefix(" ") }.map { $0.prefix { $0 != ":" } }
+        #expect(run.status == 0 && heads.contains("NOT_FOUND") && run.output.contains("NOT_FOUND: HTTP 404, "), "\(run.output)")
+        #expect(run.output.components(separatedBy: ": HTTP 404, ").count == heads.count + 1)
+        let lines = try await Nacre.run(["explain", "404", "--json"], in: folder.path).output.split(separator: "\n")
+        #expect(lines.count == heads.count && lines.allSatisfy { $0.contains(#""status":404"#) })
+        #expect(try await Nacre.run(["explain", "418"], in: folder.path).status == 64)
+    }
+
     @Test func `a code that is none is a wrong usage, with the one that was probably meant`() async throws {
         let folder = try TemporaryFolder()
         let run = try await Nacre.run(["explain", "BAD_REQEST"], in: folder.path)
