@@ -38,18 +38,37 @@ enum QueryText {
     /// Returns the filters of an option.
     /// - Throws: `UsageError`.
     static func filters(of call: Call, _ option: Option) throws -> [QueryFilter] {
-        try all(option, of: call, "give FIELD OPERATOR VALUE", filter)
+        try all(option, of: call, expected, filter)
+    }
+
+    /// What CloudKit has for operators of `NSPredicate`, by their names in upper case.
+    private static let substitutes = [
+        "CONTAINS": "LIST_CONTAINS for a value of a list, CONTAINS_ALL_TOKENS for words of a text", "LIKE": "BEGINS_WITH or CONTAINS_ALL_TOKENS",
+        "MATCHES": "BEGINS_WITH or CONTAINS_ALL_TOKENS", "BEGINSWITH": "BEGINS_WITH", "BETWEEN": "two filters, with >= and <=",
+        "AND": "an option for each filter", "OR": "a query for each side, or IN with a list",
+    ]
+
+    /// Says what a filter is that was not read: its form, and the operators where that is at fault.
+    private static func expected(_ text: String) -> String {
+        let form = "give FIELD OPERATOR VALUE"
+        let words = text.split(separator: " ", maxSplits: 2)
+        guard words.count == 3, symbols[String(words[1])] == nil, QueryComparator(rawValue: words[1].uppercased()) == nil else {
+            return "\(form); NEAR takes LATITUDE,LONGITUDE,METRES"
+        }
+        let hint = substitutes[words[1].uppercased()].map { "; in its place take \($0)" } ?? ""
+        let names = symbols.keys.sorted() + QueryComparator.allCases.map(\.rawValue)
+        return "\(form)\(hint). Operators: \(names.joined(separator: ", "))"
     }
 
     /// Returns the sorts of an option.
     /// - Throws: `UsageError`.
     static func sorts(of call: Call, _ option: Option) throws -> [QuerySort] {
-        try all(option, of: call, "give FIELD, FIELD ASC or FIELD DESC", sort)
+        try all(option, of: call, { _ in "give FIELD, FIELD ASC or FIELD DESC" }, sort)
     }
 
-    private static func all<Part>(_ option: Option, of call: Call, _ expected: String, _ read: (String) -> Part?) throws -> [Part] {
+    private static func all<Part>(_ option: Option, of call: Call, _ expected: (String) -> String, _ read: (String) -> Part?) throws -> [Part] {
         try call.all(option).map { text in
-            guard let part = read(text) else { throw UsageError(.invalid("--\(option.name)", expected), path: call.path) }
+            guard let part = read(text) else { throw UsageError(.invalid("--\(option.name)", expected(text)), path: call.path) }
             return part
         }
     }
