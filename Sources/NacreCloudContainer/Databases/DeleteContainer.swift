@@ -28,7 +28,8 @@ extension Cloud {
         var last: DatabaseID?
         repeat {
             let (page, next) = try await registry.accounts(after: last)
-            for account in page where try await registry.appUsers(of: account.id).contains(where: { $0.container == name }) {
+            for account in page {
+                guard try await registry.appUsers(of: account.id).contains(where: { $0.container == name }) else { continue }
                 try await registry.leave(name, account: account.id)
                 deletion.accounts += 1
             }

@@ -1,4 +1,3 @@
-import Glibc
 import NacreCloudServer
 
 /// `nacre cktool`: the verbs of Apple's cktool with its options, for scripts that call it.
