@@ -57,6 +57,8 @@ struct AuditTests {
             ("shares/list", #"{\#(place),"user":"ada@example.com"}"#),
             ("shares/who", #"{\#(place),"user":"ada@example.com","zone":"Trip","record":"a"}"#),
             ("zones/create", #"{\#(place),"user":"ada@example.com","zone":"Trip"}"#),
+            ("zones/resync", #"{\#(place),"user":"ada@example.com","zone":"Trip"}"#),
+            ("users/resync", #"{\#(place),"user":"ada@example.com"}"#),
             ("shares/create", #"{\#(place),"user":"ada@example.com","zone":"Trip","record":"a"}"#),
             ("shares/manage", #"{\#(place),"user":"ada@example.com","zone":"Trip"}"#),
         ]

@@ -297,6 +297,8 @@ extension AuthorisationTable {
             POST   /admin/1/shares/manage         -  401  403  403  400
             POST   /admin/1/zones/create          -  401  403  403  400
             POST   /admin/1/zones/purge           -  401  403  403  400
+            POST   /admin/1/zones/resync          -  401  403  403  400
+            POST   /admin/1/users/resync          -  401  403  403  400
             POST   /admin/1/users                 -  401  403  403  400
             GET    /admin/1/users                 -  401  403  403  200
             GET    /admin/1/users/show            -  401  403  403  400

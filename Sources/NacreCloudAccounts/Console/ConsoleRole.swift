@@ -53,6 +53,7 @@ package enum ConsoleRole: String, Hashable, Sendable, Codable, CaseIterable, Com
             "POST /admin/1/assets/verify", "POST /admin/1/assets/collect", "POST /admin/1/alerts", "POST /admin/1/alerts/remove",
             "DELETE /admin/1/backup", "POST /admin/1/backups/verify", "POST /admin/1/mail/test", "POST /admin/1/records/modify",
             "POST /admin/1/assets/upload", "POST /admin/1/shares/create", "POST /admin/1/shares/manage", "POST /admin/1/zones/create",
+            "POST /admin/1/zones/resync", "POST /admin/1/users/resync",
         ],
         .owner: [
             "POST /admin/1/backup", "POST /admin/1/containers/delete", "POST /admin/1/console/links", "POST /admin/1/console/sign-out-all",

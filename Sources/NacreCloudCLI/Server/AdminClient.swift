@@ -334,6 +334,14 @@ struct AdminClient {
         try read(AdminMessages.NamedZone.self, try await web.send("POST", "/admin/1/zones/purge", bearer: token, body: asked))
     }
 
+    func resync(_ asked: AdminMessages.UserZone) async throws -> AdminMessages.NamedZone {
+        try read(AdminMessages.NamedZone.self, try await web.send("POST", "/admin/1/zones/resync", bearer: token, body: asked))
+    }
+
+    func resync(_ asked: AdminMessages.NewUserResync) async throws -> AdminMessages.UserResync {
+        try read(AdminMessages.UserResync.self, try await web.send("POST", "/admin/1/users/resync", bearer: token, body: asked))
+    }
+
     func explain(_ asked: AdminMessages.NewPermissionQuestion) async throws -> AdminMessages.PermissionAnswer {
         try read(AdminMessages.PermissionAnswer.self, try await web.send("POST", "/admin/1/roles/why", bearer: token, body: asked))
     }

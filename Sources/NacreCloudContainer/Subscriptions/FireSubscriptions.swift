@@ -52,7 +52,7 @@ package struct FireSubscriptions: Sendable {
 
     package var database: DatabaseID
     package var zone: Int64
-    /// The name of the zone; empty where zones came or went.
+    /// The name of the zone; empty where zones came or went, or all are fetched anew.
     package var zoneName: String
     package var number: ChangeNumber
     package var author: Author
@@ -89,6 +89,16 @@ package struct FireSubscriptions: Sendable {
         let work = FireSubscriptions(database: database, zone: 0, zoneName: "", number: number, author: Author(caller), transitions: [])
         let name = "\(work.author.user) zones:\(ChangeTag.text(number))"
         return TaskRow(handingOver: TaskKey(database, .fireSubscriptions, name), payload: work.payload, at: due)
+    }
+
+    /// Returns the task that a resync of a zone leaves: subscriptions to the zone and the database fire, and none to
+    /// records.
+    package static func task(ofResyncOf zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow {
+        let work = FireSubscriptions(
+            database: zone.address.database, zone: zone.address.zone, zoneName: zone.name, number: zone.number, author: Author(caller),
+            transitions: [])
+        let name = "\(work.author.user) \(zone.address.zone):\(ChangeTag.text(zone.number))"
+        return TaskRow(handingOver: TaskKey(work.database, .fireSubscriptions, name), payload: work.payload, at: due)
     }
 
     /// On this server: bytes of a change that keeps little for filters to compare.

@@ -19,6 +19,8 @@ package struct TellParticipants: TaskHandler {
         case former(String)
         /// No user: the record was the root of a share, whose link goes.
         case root(String)
+        /// The participants in all shares of the zone and its records, by the zone's entries.
+        case everyone
     }
 
     private let zone: ZoneAddress
@@ -49,6 +51,8 @@ package struct TellParticipants: TaskHandler {
 
     package static func task(ofEndOf zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow { task(zone, .nobody, by: caller, due: due) }
 
+    package static func task(ofResyncOf zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow { task(zone, .everyone, by: caller, due: due) }
+
     private static func task(_ zone: ZoneRow, _ audience: Audience, by caller: Caller, due: Timestamp) -> TaskRow {
         let work = TellParticipants(
             zone: zone.address, zoneName: zone.name, audience: audience, author: FireSubscriptions.Author(caller))
@@ -61,6 +65,7 @@ package struct TellParticipants: TaskHandler {
             // No user has a name with the prefix of the next two.
             case .former(let share): "\(zone.address.zone) /\(share)"
             case .root(let root): "\(zone.address.zone) :\(root)"
+            case .everyone: "\(zone.address.zone)*"
             }
         return TaskRow(key: TaskKey(zone.address.database, .tellParticipants, name), payload: work.payload, due: due)
     }
@@ -82,6 +87,7 @@ package struct TellParticipants: TaskHandler {
             case 3: audience = .guests(FeedView(rawValue: try reader.signed()))
             case 4: audience = .former(try reader.string())
             case 5: audience = .root(try reader.string())
+            case 6: audience = .everyone
             default: throw MalformedBytes()
             }
             author = try FireSubscriptions.Author(&reader)
@@ -110,6 +116,7 @@ package struct TellParticipants: TaskHandler {
         case .root(let root):
             writer.byte(5)
             writer.string(root)
+        case .everyone: writer.byte(6)
         }
         author.write(to: &writer)
         return writer.bytes
@@ -126,6 +133,9 @@ package struct TellParticipants: TaskHandler {
             try await cloud.removeShareLink(of: zone, root: nil, in: key)
         case .former(let share): try await endMemberships(at: share, of: key, cloud)
         case .root(let root): try await cloud.removeShareLink(ofFormer: root, in: zone, named: zoneName, of: key)
+        case .everyone:
+            let memberships = try await cloud.store.read { [zone] in try $0.everyEntry(.shareMembership, of: zone) { _ in true } }
+            try await tell(Set(memberships.compactMap(ShareEntries.user(of:))).sorted(), of: key, cloud)
         }
         return try await cloud.store.write { transaction in
             _ = try transaction.lock(in: leased.key.database)

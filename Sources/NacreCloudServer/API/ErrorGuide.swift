@@ -149,7 +149,7 @@ package struct ErrorGuide: Hashable, Sendable {
         case .operationCancelled: ("The operation was cancelled, or one that it depends on.", "Add a new one if it is still wanted.")
         case .changeTokenExpired:
             (
-                "The change token is of another zone, of a zone that was made again, or older than the server remembers.",
+                "The change token is of another zone, of a zone that was made again, or older than the server remembers; or an administrator has all fetched anew.",
                 "Forget the token and what was fetched with it, and fetch everything."
             )
         case .batchRequestFailed:

@@ -228,6 +228,10 @@ extension AdminAPI {
             Messages.NamedZone.self, status: 201),
         post(
             "zones/purge", "Users", "Deletes a zone as its user does in the storage settings.", Messages.UserZone.self, Messages.NamedZone.self),
+        post("zones/resync", "Users", "Makes every device fetch a zone from the beginning.", Messages.UserZone.self, Messages.NamedZone.self),
+        post(
+            "users/resync", "Users", "Makes every device of a user fetch the private database from the beginning.", Messages.NewUserResync.self,
+            Messages.UserResync.self),
     ]
 
     private static let ofAlerts = [

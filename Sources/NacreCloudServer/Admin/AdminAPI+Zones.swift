@@ -24,9 +24,27 @@ extension AdminAPI {
         let asked = try await body(AdminMessages.UserZone.self, of: request)
         let (owner, environment) = try await owner(asked.user, of: asked.container, environment: asked.environment)
         guard try await cloud.removeZone(asked.zone, of: owner, in: asked.container, environment, because: .purged) else {
-            throw ServerError(
-                .notFound, "the user has no such zone", field: "zone", remedy: "Give the name of a zone that an app made; it is case-sensitive.")
+            throw Self.noSuchZone
         }
         return try answer(AdminMessages.NamedZone(zone: asked.zone, user: owner))
     }
+
+    /// `POST /admin/1/zones/resync`: makes every device fetch a zone from the beginning.
+    @Sendable func resyncZone(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.UserZone.self, of: request)
+        let (owner, environment) = try await owner(asked.user, of: asked.container, environment: asked.environment)
+        guard try await cloud.resyncZone(asked.zone, of: owner, in: asked.container, environment) else { throw Self.noSuchZone }
+        return try answer(AdminMessages.NamedZone(zone: asked.zone, user: owner))
+    }
+
+    /// `POST /admin/1/users/resync`: makes every device of a user fetch the private database from the beginning.
+    @Sendable func resyncUser(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewUserResync.self, of: request)
+        let (owner, environment) = try await owner(asked.user, of: asked.container, environment: asked.environment)
+        let zones = try await cloud.resyncZones(of: owner, in: asked.container, environment)
+        return try answer(AdminMessages.UserResync(user: owner, zones: zones))
+    }
+
+    private static let noSuchZone = ServerError(
+        .notFound, "the user has no such zone", field: "zone", remedy: "Give the name of a zone that an app made; it is case-sensitive.")
 }

@@ -112,6 +112,8 @@ package struct AdminAPI: Sendable {
         router.post("/admin/1/roles/why", bodyBytesMax: Limits.accountBodyBytes, explainPermission)
         router.post("/admin/1/zones/create", bodyBytesMax: Limits.accountBodyBytes, createZone)
         router.post("/admin/1/zones/purge", bodyBytesMax: Limits.accountBodyBytes, purgeZone)
+        router.post("/admin/1/zones/resync", bodyBytesMax: Limits.accountBodyBytes, resyncZone)
+        router.post("/admin/1/users/resync", bodyBytesMax: Limits.accountBodyBytes, resyncUser)
         router.get("/admin/1/usage", usage)
         router.get("/admin/1/quotas", quotas)
         router.post("/admin/1/quotas/change", bodyBytesMax: Limits.accountBodyBytes, changeQuotas)

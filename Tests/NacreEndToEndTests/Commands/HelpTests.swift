@@ -72,6 +72,8 @@ struct HelpTests {
         Documented("webhook test", "container environment data server token-file json"),
         Documented("webhook resume", "container environment data server token-file json"),
         Documented("zone create", "container environment user data server token-file json"),
+        Documented("zone resync", "container environment user data server token-file json"),
+        Documented("user resync", "container environment user data server token-file json"),
         Documented("share create", "container environment user zone record title participant write public data server token-file json"),
         Documented("share manage", "container environment user zone record data server token-file json"),
         Documented("share list", "container environment user data server token-file json"),

@@ -62,6 +62,23 @@ import Testing
         }
     }
 
+    @Test func `a user's zones are fetched anew by command, each or all, and the audit log has it`() async throws {
+        try await RunningServer.with { server in
+            let administrator = Administrator(server: server)
+            _ = try await administrator.preparedWithUser()
+            let of = ["--container", Administrator.container, "--environment", "development", "--user", Administrator.email]
+            #expect(try await administrator.run(["zone", "create", "Trip"] + of).status == 0)
+            let none = try await administrator.run(["zone", "resync", "Nowhere"] + of)
+            #expect(none.status == 1 && none.messages.contains("no such zone"), "\(none.messages)")
+            let zone = try await administrator.run(["zone", "resync", "Trip"] + of)
+            #expect(zone.status == 0 && zone.messages.contains("the zone Trip from the beginning"), "\(zone.messages)")
+            let user = try await administrator.run(["user", "resync", "--json"] + of)
+            #expect(try user.status == 0 && user.object()["zones"] as? Double == 1, "\(user.output) \(user.messages)")
+            let audit = try await administrator.run(["audit", "list"])
+            for action in ["zones/resync", "users/resync"] { #expect(audit.output.contains("POST /admin/1/\(action)"), "\(audit.output)") }
+        }
+    }
+
     @Test func `an address is changed for a user, who signs in with the new one alone, and one that is taken is refused`() async throws {
         try await RunningServer.with { server in
             let administrator = Administrator(server: server)

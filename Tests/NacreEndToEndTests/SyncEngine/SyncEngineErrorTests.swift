@@ -345,6 +345,33 @@ struct SyncEngineErrorTests {
         }
     }
 
+    @Test func `a resync by an administrator has each device fetch anew once, lose nothing, and send what is pending (30)`() async throws {
+        try await SyncDevice.pair { a, b, cloud in
+            let place = ["container": cloud.container, "environment": "development", "user": Device.ada]
+            for name in ["zero", "one"] { a.write(name, "bread") }
+            #expect(await a.send() == nil)
+            for device in [a, b] { #expect(await device.fetch() == nil) }
+            for (path, more) in [("zones/resync", ["zone": "Notes"]), ("users/resync", [:])] {
+                _ = try await NewCloud.admin(cloud.server, path, place.merging(more) { $1 })
+                for device in [a, b] { device.app.clearLog() }
+                #expect(await b.fetch() == nil)
+                let anew = ["willFetch", "zones +Notes", "willFetch Notes", "fetched +one +zero", "didFetch Notes", "didFetch"]
+                #expect(b.app.events == anew, "\(path)")
+                #expect(b.app.words == ["zero": ["bread"], "one": ["bread"]])
+                b.app.clearLog()
+                #expect(await b.fetch() == nil)
+                #expect(b.app.events == ["willFetch", "didFetch"])
+            }
+            a.write("two", "olives")
+            #expect(await a.fetch() == nil)
+            #expect(await a.send() == nil)
+            #expect(a.engine.state.pendingRecordZoneChanges.isEmpty)
+            #expect(await b.fetch() == nil)
+            let served = try await b.served()
+            #expect(served == ["zero": ["bread"], "one": ["bread"], "two": ["olives"]] && b.app.words == served)
+        }
+    }
+
     @Test func `a zone that fails tells why, the others follow, and what would fail everything ends the fetch (27, 31)`() async throws {
         try await with { a, b in
             for name in ["Blue", "Green"] {

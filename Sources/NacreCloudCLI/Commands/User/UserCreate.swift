@@ -7,8 +7,7 @@ enum UserCommands {
         subcommands: [
             UserCreate.command, UserChangeName.command, UserChangeEmail.command, UserVerify.command, UserState.command, UserList.command,
             UserShow.command, UserUsage.command, UserSignIn.command, UserActAs.command, UserResetPassword.command, UserPasskeys.command,
-            UserRemovePasskey.command,
-            UserDelete.command,
+            UserRemovePasskey.command, UserResync.command, UserDelete.command,
         ])
 }
 

@@ -4,8 +4,8 @@ import NacreCloudWire
 /// `nacre zone`: a user's zones without code. See `UserDatabase`.
 enum ZoneCommands {
     static let command = Command(
-        "zone", "Look at zones and what changed in them, as a user; make and purge one, as an administrator.",
-        subcommands: [ZoneList.command, ZoneChanges.command, ZoneCreate.command, ZonePurge.command])
+        "zone", "Look at zones and what changed in them, as a user; make and purge one or have it fetched anew, as an administrator.",
+        subcommands: [ZoneList.command, ZoneChanges.command, ZoneCreate.command, ZonePurge.command, ZoneResync.command])
 
     fileprivate static let user = Option.required("user", "who", "Whose the zone is: an e-mail address, or a user record name.")
 }
@@ -91,5 +91,28 @@ private enum ZonePurge {
         let purged = try await AdminClient.connect(call).purge(asked)
         if call.has(SharedOptions.json) { return try Output.json(purged) }
         Output.message("The zone \(purged.zone) is purged.")
+    }
+}
+
+/// `nacre zone resync`
+private enum ZoneResync {
+    private static let zone = Argument("zone", "The zone, by its name.")
+
+    static let command = Command(
+        "resync", "Make every device fetch a zone from the beginning. Nothing is deleted.",
+        discussion: """
+            The change tokens of the zone expire, those of participants in its shares too: the next fetch of changes fails with changeTokenExpired, and \
+            CKSyncEngine begins again by itself. A device that has not yet fetched the deletion of a record does not hear of it any more, unless its app \
+            drops what the new fetch leaves out.
+            """,
+        arguments: [zone],
+        options: [SharedOptions.container, SharedOptions.environment, ZoneCommands.user] + AdminServer.options + [SharedOptions.json]
+    ) { call in
+        let done = try await AdminClient.connect(call).resync(
+            AdminMessages.UserZone(
+                container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment),
+                user: try call.require(ZoneCommands.user), zone: try call.require(zone, at: 0)))
+        if call.has(SharedOptions.json) { return try Output.json(done) }
+        Output.message("Every device fetches the zone \(done.zone) from the beginning.")
     }
 }
