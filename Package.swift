@@ -99,8 +99,8 @@ let package = Package(
         .executableTarget(
             name: "NacreCloudCLI",
             dependencies: [
-                "NacreCloudServer", "CloudKit", "CloudKitPush", "NacreCloudTorture", "NacreCloudWire", "NacreLocks", "NacreHTTPClient",
-                "NacreTelemetry", "CNacreBuild",
+                "NacreCloudServer", "CloudKit", "CloudKitPush", "NacreCloudTorture", "NacreCloudWire", "NacreEncryptionForms", "NacreLocks",
+                "NacreHTTPClient", "NacreTelemetry", "CNacreBuild",
             ],
             swiftSettings: settings),
 

@@ -382,7 +382,7 @@ struct AdminClient {
     /// Writes the file in a field of a record into a file here.
     func download(_ asked: AdminMessages.NewAssetContent, into file: String) async throws {
         let body = [UInt8](try JSONEncoder().encode(asked))
-        let answer = try await web.send("/admin/1/assets/content", bearer: token, json: body, into: file)
+        let answer = try await web.send("POST", "/admin/1/assets/content", bearer: token, json: body, into: file)
         guard answer.status == 200 else { throw Self.failure(answer) }
     }
 

@@ -51,6 +51,29 @@ struct PublicClient {
         return try value(of: answer) { body throws(ServerError) in try AssetUploadResponse(json: body) }.singleFile
     }
 
+    /// Uploads files for fields of a record.
+    /// - Returns: the assets to save, in the order of the files.
+    func upload(
+        _ files: [(field: String, path: String)], of recordName: String, _ recordType: String, in zoneID: ZoneID, _ database: String, token: String
+    ) async throws -> [Asset] {
+        if files.isEmpty { return [] }
+        let items = files.map { AssetsUploadRequest.Item(recordName: recordName, recordType: recordType, fieldName: $0.field) }
+        let request = AssetsUploadRequest(tokens: items, zoneID: zoneID)
+        let places = try await ask(AssetsUploadResponse.self, database + "assets/upload", request, token: token).tokens
+        guard places.count == files.count else { throw CommandFailure(.failure, "the server did not say where the files go") }
+        var assets: [Asset] = []
+        for (file, place) in zip(files, places) { assets.append(try await upload(file.path, to: place.url)) }
+        return assets
+    }
+
+    /// Fetches a file, which has its name once it is whole.
+    /// - Parameter url: The download URL, of which only the path is used.
+    func download(_ url: String, into file: String) async throws {
+        guard let path = url.range(of: "/assets/") else { throw CommandFailure(.failure, "what answers at \(web.url) is not a nacre server") }
+        let target = url[path.lowerBound...].replacing("${f}", with: "file")
+        _ = try value(of: try await web.send("GET", String(target), bearer: nil, json: nil, into: file)) { $0 }
+    }
+
     /// Sends a request and returns the JSON object of the answer.
     func object(_ method: String, _ path: String, json: [UInt8]?, token: String) async throws -> [String: Any] {
         let body = try await ask(method, path, json, token: token) { $0 }

@@ -62,6 +62,23 @@ struct UserDatabase {
         try await client.object("POST", path + endpoint, json: request.json(), token: token)
     }
 
+    /// Returns the answer to `POST` with all details, such as the parts of times that milliseconds round away.
+    func ask<Answer: AnswerMessage>(_ type: Answer.Type, _ endpoint: String, _ request: some RequestMessage) async throws -> Answer {
+        try await client.ask(type, path + endpoint, request, token: token)
+    }
+
+    /// Uploads files for fields of a record.
+    /// - Returns: the assets to save, in the order of the files.
+    func upload(_ files: [(field: String, path: String)], of recordName: String, _ recordType: String) async throws -> [Asset] {
+        try await client.upload(files, of: recordName, recordType, in: zoneID, path, token: token)
+    }
+
+    /// Fetches the file of a record.
+    func download(_ asset: Asset, of recordName: String, into file: String) async throws {
+        guard let url = asset.downloadURL else { throw CommandFailure(.failure, "\(recordName): the server did not say where its file is") }
+        try await client.download(url, into: file)
+    }
+
     /// Returns the answer to `GET` as the server writes it.
     func ask(_ endpoint: String) async throws -> [String: Any] {
         try await client.object("GET", path + endpoint, json: nil, token: token)

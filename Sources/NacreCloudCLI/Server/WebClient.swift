@@ -42,10 +42,10 @@ struct WebClient {
         return try await send(request)
     }
 
-    /// Sends a body, and writes the answer's bytes into a file, which has its name once it is whole.
+    /// Sends a request, and writes the answer's bytes into a file, which has its name once it is whole.
     /// - Throws: `CommandFailure`, also where the file cannot be written.
-    func send(_ path: String, bearer: String, json: [UInt8], into file: String) async throws -> Answer {
-        var request = HTTPClient.Request("POST", url + path, idleTimeout: Self.patience, totalTimeout: Self.patienceForFiles)
+    func send(_ method: String, _ path: String, bearer: String?, json: [UInt8]?, into file: String) async throws -> Answer {
+        var request = HTTPClient.Request(method, url + path, idleTimeout: Self.patience, totalTimeout: Self.patienceForFiles)
         request.add(bearer: bearer, json: json)
         let download: HTTPClient.FileDownload
         do {

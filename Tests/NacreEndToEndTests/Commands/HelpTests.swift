@@ -140,6 +140,8 @@ struct HelpTests {
         Documented(
             "user sign-in", "password-stdin container environment api-token account keep-signed-in device data server json"),
         Documented("record query", "filter sort limit fields container environment database zone owner format"),
+        Documented("record export", "csv json filter sort fields files container environment database zone owner"),
+        Documented("record import", "csv json files dry-run container environment database zone owner"),
         Documented("record get", "fields container environment database zone owner format"),
         Documented("record put", "type set container environment database zone owner format"),
         Documented("record delete", "container environment database zone owner format yes"),

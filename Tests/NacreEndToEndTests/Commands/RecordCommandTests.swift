@@ -7,7 +7,8 @@ import Testing
 
 /// Tests of `nacre record` and `nacre zone`: a user's data without code.
 @Suite(.timeLimit(.minutes(5))) struct RecordCommandTests {
-    private func with(
+    /// Runs commands in the folder of `nacre up`, beside the private database of its user.
+    func with(
         _ body: (_ run: ([String]) async throws -> Nacre, CKDatabase) async throws -> Void
     ) async throws {
         try await RunningServer.with { server in

@@ -44,15 +44,7 @@ struct CktoolDatabase {
     /// Uploads files for fields of a new record.
     /// - Returns: The assets to save, in the order of the files.
     func upload(_ files: [(field: String, path: String)], of recordName: String, _ recordType: String) async throws -> [Asset] {
-        if files.isEmpty { return [] }
-        let items = files.map { AssetsUploadRequest.Item(recordName: recordName, recordType: recordType, fieldName: $0.field) }
-        let places = try await client.ask(
-            AssetsUploadResponse.self, path + "assets/upload", AssetsUploadRequest(tokens: items, zoneID: zoneID), token: token
-        ).tokens
-        guard places.count == files.count else { throw CommandFailure(.failure, "the server did not say where the files go") }
-        var assets: [Asset] = []
-        for (file, place) in zip(files, places) { assets.append(try await client.upload(file.path, to: place.url)) }
-        return assets
+        try await client.upload(files, of: recordName, recordType, in: zoneID, path, token: token)
     }
 
     /// Runs the operations, not atomically, and returns one result for each, in their order.

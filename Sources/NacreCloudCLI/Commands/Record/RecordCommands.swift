@@ -6,10 +6,18 @@ import NacreCloudWire
 enum RecordCommands {
     static let command = Command(
         "record", "Look at records and change them, as a user.",
-        subcommands: [RecordQuery.command, RecordGet.command, RecordPut.command, RecordDelete.command])
+        subcommands: [RecordQuery.command, RecordGet.command, RecordPut.command, RecordDelete.command, RecordExport.command, RecordImport.command])
 
     fileprivate static let fields = Option.value("fields", "name", "Show these fields alone; may be given several times.")
     fileprivate static let name = Argument("name", "The record's name.")
+    static let type = Argument("type", "The record type.")
+    static let filter = Option.value("filter", "filter", "A condition, such as 'stars >= 3'; several must all hold.")
+    static let sort = Option.value("sort", "sort", "A key of the order, such as 'title DESC'; the first counts most.")
+
+    /// Returns the query of `type`, `filter` and `sort`.
+    static func query(of call: Call) throws -> Query {
+        Query(recordType: try call.require(type), filters: try QueryText.filters(of: call, filter), sorts: try QueryText.sorts(of: call, sort))
+    }
 
     /// Returns the table cells of a record of the web API.
     static func cells(of record: [String: Any]) -> [(column: String, text: String)] {
@@ -50,21 +58,17 @@ enum RecordCommands {
 
 /// `nacre record query`
 private enum RecordQuery {
-    private static let type = Argument("type", "The record type.")
-    private static let filter = Option.value("filter", "filter", "A condition, such as 'stars >= 3'; several must all hold.")
-    private static let sort = Option.value("sort", "sort", "A key of the order, such as 'title DESC'; the first counts most.")
     private static let limit = Option.value("limit", "number", fallback: "100", "Records shown at most: 1 to 200.")
 
     static let command = Command(
         "query", "Show the records of a type that pass all filters.",
-        discussion: "\(UserDatabase.credentials) A filter is FIELD OPERATOR VALUE, as for nacre query explain.", arguments: [type],
-        options: [filter, sort, limit, RecordCommands.fields] + UserDatabase.zoneOptions
+        discussion: "\(UserDatabase.credentials) A filter is FIELD OPERATOR VALUE, as for nacre query explain.", arguments: [RecordCommands.type],
+        options: [RecordCommands.filter, RecordCommands.sort, limit, RecordCommands.fields] + UserDatabase.zoneOptions
     ) { call in
         guard let count = Int(try call.require(limit)), (1...Limits.resultsPerPage).contains(count) else {
             throw UsageError(.invalid("--\(limit.name)", "give a number from 1 to \(Limits.resultsPerPage)"), path: call.path)
         }
-        let query = Query(
-            recordType: try call.require(type), filters: try QueryText.filters(of: call, filter), sorts: try QueryText.sorts(of: call, sort))
+        let query = try RecordCommands.query(of: call)
         let database = try UserDatabase(call)
         let answer = try await database.ask(
             "records/query",
