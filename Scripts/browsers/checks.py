@@ -695,7 +695,8 @@ def check_push(browser, scene, pictures):
 
 # They use what is above.
 from library import (  # noqa: E402,F401
-    check_library_denial, check_library_files, check_library_popup, check_library_records, check_library_redirect, check_library_tabs)
+    check_library_denial, check_library_files, check_library_integrity, check_library_popup, check_library_records, check_library_redirect,
+    check_library_tabs)
 from library_notifications import check_library_notifications, check_library_worker  # noqa: E402,F401
 from sharing import check_share_ui, check_share_ui_frames  # noqa: E402,F401
 from offline import check_offline  # noqa: E402,F401

@@ -1,7 +1,9 @@
 """Checks of CloudKit JS in each browser. Web/cloudkit/tests check the rest of it, in Node."""
 
 import json
+import subprocess
 import time
+import urllib.request
 
 from checks import closed, expect, opened, sign_in, until
 
@@ -219,3 +221,48 @@ def check_library_files(browser, scene, pictures):
     expect(seen == {"parts": [0, 1 << 20, 2 << 20, (2 << 20) + 3], "sizes": [4, (2 << 20) + 3]}, f"{seen}")
     browser.click(OUT)
     nobody(browser)
+
+
+def pinned(elements, module):
+    """A page with elements of `nacre web sri`, which tells what became of the classic script and of a module that it imports."""
+    return f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>Pinned</title>
+{elements}
+<pre id="classic"></pre><pre id="module"></pre>
+<script>addEventListener('load', () => {{ document.getElementById('classic').textContent = typeof CloudKit; }});</script>
+<script type="module">
+const show = (text) => {{ document.getElementById('module').textContent = text; }};
+import("{module}").then((found) => show(Object.keys(found).includes('encryption') ? 'loaded' : 'empty'), (error) => show(`refused: ${{error}}`));
+</script>"""
+
+
+def check_library_integrity(browser, scene, pictures):
+    """A26: with the elements of `nacre web sri` a page refuses a script of the library that its server has changed by one byte, and without them it does not."""
+    report = json.loads(subprocess.run([scene.server.binary, "web", "sri", "--json"], stdout=subprocess.PIPE, check=True).stdout)
+    scripts = {one["name"]: one for one in report["scripts"] if one["name"] in ("cloudkit.js", "cloudkit-encryption.mjs")}
+    expect(len(scripts) == 2, f"{report}")
+    elements, module = "".join(one["element"] for one in scripts.values()), scripts["cloudkit-encryption.mjs"]["path"]
+    for one in scripts.values():
+        with urllib.request.urlopen(scene.url + one["path"]) as answer:
+            one["text"] = answer.read().decode()
+        # A byte of the first comment: the changed script would run as the true one does.
+        one["changed"] = one["text"].replace("CloudKit JS of Nacre", "CloudKit JS of nacre", 1)
+        expect(one["changed"] != one["text"], one["text"][:100])
+
+    def seen(name, page, text):
+        for one in scripts.values():
+            scene.app.pages[one["path"]] = one[text]
+        scene.app.pages[f"/pinned-{name}"] = page
+        browser.go(f"{scene.app.origin}/pinned-{name}")
+        return until("both scripts", lambda: browser.text("#classic") and browser.text("#module") and (browser.text("#classic"), browser.text("#module")))
+
+    expect(seen("true", pinned(elements, module), "text") == ("object", "loaded"), "the true scripts do not run")
+    loose = "".join(f'<script src="{one["path"]}"></script>' for one in scripts.values() if one["path"].endswith(".js"))
+    expect(seen("loose", pinned(loose, module), "changed") == ("object", "loaded"), "the changed scripts would not run anyway")
+    classic, imported = seen("changed", pinned(elements, module), "changed")
+    expect(classic == "undefined", "the changed classic script has run")
+    expect(imported.startswith("refused"), f"the changed module: {imported}")
+    for one in scripts.values():
+        del scene.app.pages[one["path"]]
+    if hasattr(browser, "complaints"):
+        browser.complaints()
+    return "a changed classic script and a changed module are refused"

@@ -23,7 +23,7 @@ class Pages:
                 page = pages.get(self.path.split("?")[0])
                 body = (page or "").encode()
                 self.send_response(200 if page is not None else 404)
-                self.send_header("Content-Type", f"text/{'javascript' if self.path.endswith('.js') else 'html'}; charset=utf-8")
+                self.send_header("Content-Type", f"text/{'javascript' if self.path.endswith(('.js', '.mjs')) else 'html'}; charset=utf-8")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)

@@ -1,4 +1,5 @@
 import Foundation
+import FoundationNetworking
 import NacreCloudTestSupport
 import Testing
 
@@ -13,7 +14,43 @@ struct EncryptedAssetTests {
         let b: CKDatabase
         let proxy: CuttingProxy
         let server: RunningServer
+        let cloud: NewCloud
         let folder: TemporaryFolder
+
+        /// Starts an app of Ben's, who has keys and takes part in Ada's first zone.
+        /// - Returns: also the zone as Ben names it.
+        func participant() async throws -> (database: CKDatabase, zone: CKRecordZone.ID) {
+            let email = "ben@example.com"
+            try await cloud.addUser(email)
+            let ben = try EncryptedAssetTests.app(
+                of: cloud, token: try await cloud.device(of: email), staging: "\(folder.path)/staged-ben", keys: folder.path + "/keys-ben")
+            let first = CKRecord(recordType: "Note")
+            first.encryptedValues["diagnosis"] = "none"
+            try await ben.privateCloudDatabase.save(first)
+            let participant = try await a.container.shareParticipant(forUserRecordID: try await ben.userRecordID())
+            participant.permission = .readWrite
+            let share = CKShare(recordZoneID: Device.zoneID)
+            share.addParticipant(participant)
+            let saved = try #require(try await a.save(share) as? CKShare)
+            _ = try await ben.accept(try await ben.shareMetadata(for: try #require(saved.url)))
+            let owner = try await a.container.userRecordID().recordName
+            return (ben.sharedCloudDatabase, CKRecordZone.ID(zoneName: Device.zoneID.zoneName, ownerName: owner))
+        }
+
+        /// Returns the bytes that count in Ada's quota.
+        func counted() async throws -> Int {
+            struct Answer: Decodable {
+                struct User: Decodable { var bytes: Int }
+                var users: [User]
+            }
+            let user = try await a.container.userRecordID().recordName
+            let admin = try server.admin
+            let path = "admin/1/usage?container=\(cloud.container)&environment=development&user=\(user)"
+            var request = URLRequest(url: try WebServicesClient.url("\(admin.url)/\(path)"))
+            request.setValue("Bearer \(admin.token)", forHTTPHeaderField: "Authorization")
+            let answer = try await WebServicesClient.send(request, nil, over: .shared)
+            return try #require(try JSONDecoder().decode(Answer.self, from: answer.body).users.first).bytes
+        }
 
         /// Writes a photo, and returns a note that has it.
         func note(_ name: String, _ content: Data, in zone: CKRecordZone.ID = Device.zoneID) throws -> CKRecord {
@@ -39,6 +76,15 @@ struct EncryptedAssetTests {
 
     private static let other = CKRecordZone.ID(zoneName: "Other")
 
+    private static func app(of cloud: NewCloud, token: String, staging: String, keys: String) throws -> CKContainer {
+        let settings = CloudKitServer(
+            url: try WebServicesClient.url(cloud.server.url), environment: .development, apiToken: cloud.apiToken, accountToken: token)
+        return CKContainer(
+            line: ServerLine(
+                identifier: cloud.container, source: .explicit(settings), staging: AssetStaging(folder: staging), keyStore: KeyStore(folder: keys),
+                log: { _ in }))
+    }
+
     /// Runs two zones of an account that has keys. Files go through the proxy, and all other requests to the server.
     private func withScene(_ body: (Scene) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
@@ -48,16 +94,12 @@ struct EncryptedAssetTests {
             proxy.lead(to: server.port)
             let cloud = try await NewCloud(server)
             try await cloud.addUser(Device.ada)
-            let settings = CloudKitServer(
-                url: try WebServicesClient.url(server.url), environment: .development, apiToken: cloud.apiToken,
-                accountToken: try await cloud.device(of: Device.ada))
-            func database(_ name: String) -> CKDatabase {
-                let line = ServerLine(
-                    identifier: cloud.container, source: .explicit(settings), staging: AssetStaging(folder: "\(folder.path)/\(name)"),
-                    keyStore: KeyStore(folder: folder.path + "/keys"), log: { _ in })
-                return CKContainer(line: line).privateCloudDatabase
+            let token = try await cloud.device(of: Device.ada)
+            func database(_ name: String) throws -> CKDatabase {
+                try Self.app(of: cloud, token: token, staging: "\(folder.path)/\(name)", keys: folder.path + "/keys").privateCloudDatabase
             }
-            let scene = Scene(a: database("staged-a"), b: database("staged-b"), proxy: proxy, server: server, folder: folder)
+            let scene = Scene(
+                a: try database("staged-a"), b: try database("staged-b"), proxy: proxy, server: server, cloud: cloud, folder: folder)
             for zone in [Device.zoneID, Self.other] { try await scene.a.save(CKRecordZone(zoneID: zone)) }
             let first = Device.note("first", "plain bread")
             first.encryptedValues["diagnosis"] = "measles-7f31"
@@ -113,6 +155,32 @@ struct EncryptedAssetTests {
             try await scene.a.save(elsewhere)
             #expect(scene.proxy.sent >= content.count, "\(scene.proxy.sent)")
             #expect(try await scene.photo(elsewhere) == content)
+        }
+    }
+
+    @Test func `A20: a participant's upload is the same whether the owner has the file in the zone, in another one or not at all`() async throws {
+        try await withScene { scene in
+            let files = (11...13).map { bytes(3_000_000, seed: $0) }
+            try await scene.a.save(scene.note("ours", files[0]))
+            try await scene.a.save(scene.note("mine", files[1], in: Self.other))
+            scene.proxy.reset()
+            try await scene.a.save(scene.note("copy", files[0]))
+            #expect(scene.proxy.sent < 10_000, "the owner's own upload is spared, so that the count would show it")
+            let (ben, zone) = try await scene.participant()
+            var seen: [[Int]] = []
+            for (name, file) in zip(["x", "y", "z"], files) {
+                let before = try await scene.counted()
+                scene.proxy.reset()
+                try await ben.save(scene.note(name, file, in: zone))
+                seen.append([scene.proxy.sent, scene.proxy.back, try await scene.counted() - before])
+                #expect(try await scene.photo(CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: Device.zoneID))) == file)
+            }
+            // Bytes sent, bytes of answers and bytes that count in the owner's quota.
+            let unknown = try #require(seen.last)
+            #expect(unknown[0] >= 3_000_000 && unknown[2] >= 3_000_000, "\(seen)")
+            for one in seen {
+                #expect(zip(one, unknown).allSatisfy { abs($0 - $1) < 512 }, "\(seen)")
+            }
         }
     }
 
