@@ -11,6 +11,24 @@ export async function answer(path, place, request, options) {
     return JSON.parse((await api.post(path, { ...place, request: JSON.stringify(request) }, options)).answer);
 }
 
+/// Marks the files of a record that its manifest lists as sealed, as encrypted values are marked. Answers the record.
+/// docs/encryption.md has the manifest: fixed parts, the parent, names with a hash, and names with a list of hashes.
+export function sealed(record) {
+    const bytes = Uint8Array.from(atob(record.nacre?.manifest ?? ""), (one) => one.charCodeAt());
+    let at = 54;
+    const number = () => bytes[at++] << 8 | bytes[at++];
+    const name = (end = number() + at) => new TextDecoder().decode(bytes.subarray(at, at = end));
+    const times = (body) => { for (let left = number(); left-- > 0;) body(); };
+    name();
+    times(() => { name(); at += 32; });
+    times(() => {
+        const held = record.fields?.[name()];
+        if (held?.value) held.isEncrypted = true;
+        at += 32 * number();
+    });
+    return record;
+}
+
 /// A record or zone of an answer; throws what stands in its place. `onConflict` are other words for a conflict.
 export function taken(one, onConflict) {
     const { reason, serverErrorCode: code, nacre } = one;
@@ -18,19 +36,22 @@ export function taken(one, onConflict) {
     throw Object.assign(new Error(reason), { reason, code, remedy: nacre?.remedy, field: nacre?.field, ...(code === "CONFLICT" ? onConflict : {}) });
 }
 
+/// Asks for the manifests of records too.
+const details = { nacre: { details: true } };
+
 /// A page of a query: `{ records, marker, lines }`. `withoutIndexes` also finds what no index allows apps to ask for.
 export async function query(of, request, { withoutIndexes, ...options } = {}) {
-    const found = await api.post("query/explain", { ...place(of), request: JSON.stringify(request), showsRecords: true, ...(withoutIndexes
+    const found = await api.post("query/explain", { ...place(of), request: JSON.stringify({ ...request, ...details }), showsRecords: true, ...(withoutIndexes
         ? { withoutIndexes } : {}) }, options);
     const { records, continuationMarker: marker } = JSON.parse(found.answer);
-    return { records, marker, lines: found.lines };
+    return { records: records.map(sealed), marker, lines: found.lines };
 }
 
 /// A record; null if there is none.
 export async function lookup(of, recordName, zone, options) {
-    const request = { ...inZone(zone, of.owner), records: [{ recordName }] };
+    const request = { ...inZone(zone, of.owner), ...details, records: [{ recordName }] };
     const [found] = (await answer("records/lookup", place(of), request, options)).records;
-    return found.serverErrorCode === "NOT_FOUND" ? null : { zoneID: zoneID(zone, of.owner), ...taken(found) };
+    return found.serverErrorCode === "NOT_FOUND" ? null : { zoneID: zoneID(zone, of.owner), ...sealed(taken(found)) };
 }
 
 /// The zone that a request names. Answers to a request of one zone do not name it again.
@@ -40,10 +61,10 @@ const inZone = (zone, ownerRecordName) => (zone && zone !== "_defaultZone" ? { z
 
 /// Saves or deletes records of one zone; answers each record or its error. In a public database it does so in the name of `of.author`.
 export async function modify(of, operations, zone, options) {
-    const request = { ...inZone(zone, of.owner), operations };
+    const request = { ...inZone(zone, of.owner), ...details, operations };
     const user = of.database === "public" ? { user: of.author } : {};
     const { records } = await answer("records/modify", { ...place(of), ...user }, request, options);
-    return records.map((one) => ({ zoneID: zoneID(zone, of.owner), ...one }));
+    return records.map((one) => ({ zoneID: zoneID(zone, of.owner), ...sealed(one) }));
 }
 
 /// The answer with the bytes of a file of a record; `at` is `{ zone, record, field, index }`.

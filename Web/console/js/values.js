@@ -32,7 +32,7 @@ export function full(held, openReference, showFile) {
     if (!held || held.value === null || held.value === undefined) return h("span", { class: "faint" }, "none");
     const { value, type = "" } = held;
     if (held.isEncrypted) return h("span", { class: "sealed" }, icon("lock"),
-        Array.isArray(value) ? `Sealed: ${value.length} values` : `Sealed: ${bytes(sealedBytes(value))}`,
+        Array.isArray(value) ? `Sealed: ${value.length} values` : `Sealed: ${bytes(value.size ?? sealedBytes(value))}`,
         h("span", { class: "faint" }, " The app has the key, and the server has not."));
     if (Array.isArray(value)) {
         if (value.length === 0) return h("span", { class: "faint" }, "empty list");
