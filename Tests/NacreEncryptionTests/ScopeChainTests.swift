@@ -87,6 +87,40 @@ struct ScopeChainTests {
         #expect(throws: ScopeFault.unknownLog(account: grace.fingerprint)) { try scope.chain() }
     }
 
+    @Test func `A3: an administrator signs for other participants, and the owner alone for administrators and the end of older keys`() throws {
+        let (grace, eve, ben, fay) = (try SampleAccount("_grace"), try SampleAccount("_eve"), try SampleAccount("_ben"), try SampleAccount("_fay"))
+        var scope = try SampleScope(owner: SampleAccount("_ada"))
+        let shared = scope.next.with(SampleScope.participant(grace, .readWrite, .administrator))
+            .with(SampleScope.participant(eve, .readOnly, .administrator)).with(SampleScope.participant(ben))
+        scope.manifests.append(try scope.signed(shared))
+        let (eves, bens) = (
+            try #require(shared.participants.firstIndex { $0.user == "_eve" }), try #require(shared.participants.firstIndex { $0.user == "_ben" })
+        )
+        let byBoth: [(inout ScopeManifest.Parts) -> Void] = [
+            { $0 = $0.with(SampleScope.participant(fay)) }, { $0.participants.remove(at: bens) },
+            { $0.participants[bens] = SampleScope.participant(ben, .readOnly) },
+        ]
+        for change in byBoth {
+            var parts = scope.next.rotated()
+            change(&parts)
+            #expect(try scope.chain(with: scope.signed(parts, by: grace), grace, eve).head.number == 2)
+        }
+        let byOwner: [(inout ScopeManifest.Parts) -> Void] = [
+            { $0 = $0.with(SampleScope.participant(fay, .readWrite, .administrator)) },
+            { $0.participants[bens] = SampleScope.participant(ben, .readWrite, .administrator) }, { $0.participants.remove(at: eves) },
+            { $0.participants[eves] = SampleScope.participant(eve, .readWrite, .administrator) },
+            { $0.participants[eves] = SampleScope.participant(eve, .readOnly) }, { ($0.oldest, $0.keyProofs) = (2, [sampleDigest("key 2")]) },
+        ]
+        for change in byOwner {
+            var parts = scope.next.rotated()
+            change(&parts)
+            #expect(throws: ScopeFault.mayNotSign(account: grace.fingerprint, number: 2)) {
+                try scope.chain(with: scope.signed(parts, by: grace), grace, eve)
+            }
+            #expect(try scope.chain(with: scope.signed(parts), grace, eve).head.number == 2)
+        }
+    }
+
     @Test func `A12: a scope that is cut, forked or goes back is told from the one that was kept`() throws {
         var scope = try SampleScope(owner: SampleAccount("_ada"))
         let before = try scope.chain()

@@ -249,7 +249,7 @@
                 let isOtherLink = plan.permission != last.linkPermission || plan.names != Set(keys.links.keys)
                 guard
                     mustRenew || isOtherLink || self.mustRenew(keys) || takesAway
-                        || !parts.participants.elementsEqual(last.participants, by: { $0.isSame(as: $1) })
+                        || !parts.participants.elementsEqual(last.participants, by: { $0.hasSameRights(as: $1) })
                 else { return nil }
                 // The manifest has the newest heads, so that the key must be newer than what these have removed.
                 let isNewKey = mustRenew || hasOlderKey(keys) || takesAway
@@ -269,13 +269,6 @@
                 let links = isNewKey || isOtherLink ? try key.links(plan.names, keeping: secrets, at: keys.place, using: &random) : nil
                 return try request(for: key, parts, after: keys.manifest, older: older, links: links, logs: logs, using: &random)
             }
-        }
-    }
-
-    extension ScopeManifest.Participant {
-        /// Whether two entries give one account the same rights, whatever was seen of its log.
-        fileprivate func isSame(as other: Self) -> Bool {
-            user.utf8.elementsEqual(other.user.utf8) && fingerprint == other.fingerprint && permission == other.permission && role == other.role
         }
     }
 #endif

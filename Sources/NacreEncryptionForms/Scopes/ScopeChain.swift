@@ -71,11 +71,11 @@ extension ScopeManifest {
 
     /// Checks the signature, and that the signer's account may sign.
     /// - Parameters:
-    ///   - before: The parts of the manifest before, which say who may sign this one.
+    ///   - before: The parts of the manifest before, which say who may sign this one. The server's list says nothing.
     ///   - mustBeEnrolled: Whether the device must be enrolled now. For a manifest that others follow it is enough that
     ///     it once was.
     package func checkSigner(before: Parts, logs: [Digest: KeyLog], mustBeEnrolled: Bool) throws(ScopeFault) {
-        guard before.participant(signer)?.maySign == true else { throw .mayNotSign(account: signer, number: parts.number) }
+        guard parts.mayBeSigned(by: signer, after: before) else { throw .mayNotSign(account: signer, number: parts.number) }
         guard let log = logs[signer] else { throw .unknownLog(account: signer) }
         try before.check(log)
         guard let device = mustBeEnrolled ? log.device(self.device) : log.devices[self.device], isSigned(by: device.verifier) else {

@@ -35,7 +35,15 @@ package struct ScopeManifest: SignedForm {
             self.role = role
         }
 
-        package var maySign: Bool { (role == .owner || role == .administrator) && permission != .none }
+        /// Whether the account may sign a next manifest: `Parts.mayBeSigned` says which.
+        package var maySign: Bool { isOfSigners && permission != .none }
+
+        fileprivate var isOfSigners: Bool { role == .owner || role == .administrator }
+
+        /// Whether two entries give one account the same rights, whatever was seen of its log.
+        package func hasSameRights(as other: Self) -> Bool {
+            user.utf8.elementsEqual(other.user.utf8) && fingerprint == other.fingerprint && permission == other.permission && role == other.role
+        }
     }
 
     /// The parts that are signed, but for the signer.
@@ -194,6 +202,19 @@ extension ScopeManifest.Parts {
 
     private func permission(of participant: ScopeManifest.Participant) -> ScopeManifest.Permission {
         participant.role == .publicUser ? linkPermission : participant.permission
+    }
+
+    /// Whether an account may sign these parts after those of the manifest before. The owner may sign any. An
+    /// administrator may sign those that leave the owner, all administrators and the oldest version as they are: only
+    /// the owner makes, changes and removes administrators, and ends older keys.
+    package func mayBeSigned(by account: Digest, after before: Self) -> Bool {
+        guard let signer = before.participant(account), signer.maySign else { return false }
+        return signer.role == .owner || leavesToOwner(before)
+    }
+
+    private func leavesToOwner(_ before: Self) -> Bool {
+        let (old, new) = (before.participants.filter(\.isOfSigners), participants.filter(\.isOfSigners))
+        return oldest == before.oldest && new.elementsEqual(old) { $0.hasSameRights(as: $1) }
     }
 
     /// Whether somebody may do less here than before: an account of the list, or whoever comes by the link. An account
