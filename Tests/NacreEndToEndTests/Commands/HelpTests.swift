@@ -151,7 +151,7 @@ struct HelpTests {
         Documented("query explain", "container environment database user type filter sort zone owner zone-wide data server token-file json"),
         Documented("keys status", "container json"), Documented("keys devices", "container json"),
         Documented("keys remove", "container json"), Documented("keys reseal", "container json"),
-        Documented("keys fingerprint", "container json"),
+        Documented("keys plain", "container json"), Documented("keys fingerprint", "container json"),
         Documented("keys enrol", "recovery container json"), Documented("keys approve", "container json"),
         Documented("keys recovery", "replace container json"), Documented("keys reset", "recovery container json"),
         Documented("explain", "markdown json"),

@@ -9,7 +9,7 @@ import Testing
     @Test func `without the variables of an app each command says which is missing`() async throws {
         let folder = try TemporaryFolder()
         let commands = [
-            ["status"], ["devices"], ["remove", "00"], ["fingerprint"], ["enrol"], ["approve"], ["recovery"], ["reset"], ["trust-tree"],
+            ["status"], ["devices"], ["remove", "00"], ["plain"], ["fingerprint"], ["enrol"], ["approve"], ["recovery"], ["reset"], ["trust-tree"],
         ]
         for arguments in commands {
             let run = try await Nacre.run(["keys"] + arguments, in: folder.path, environment: ["XDG_CONFIG_HOME": folder.path])
@@ -78,6 +78,59 @@ import Testing
             #expect(try await run(["fingerprint"], on: "tablet").output.contains(note.fingerprint))
             #expect(try await run(["reset"], on: "tablet", input: cloud.container + "\n").status == 0)
             #expect(try await !run(["fingerprint"], on: "tablet").output.contains(note.fingerprint))
+        }
+    }
+
+    @Test func `files from before the keys are listed as plain, until they are saved again`() async throws {
+        try await RunningServer.with { server in
+            let cloud = try await NewCloud(server)
+            try await cloud.addUser(Device.ada)
+            let token = try await cloud.device(of: Device.ada)
+            let variables = [
+                "CLOUDKIT_SERVER_URL": server.url, "CLOUDKIT_CONTAINER": cloud.container, "CLOUDKIT_ENVIRONMENT": "development",
+                "CLOUDKIT_API_TOKEN": cloud.apiToken, "CLOUDKIT_ACCOUNT_TOKEN": token, "XDG_CONFIG_HOME": server.scratch,
+                "XDG_DATA_HOME": "\(server.scratch)/phone",
+            ]
+            func run(_ arguments: String...) async throws -> Nacre {
+                try await Nacre.run(["keys"] + arguments, in: server.scratch, environment: variables)
+            }
+            /// Starts another process of an app on the device.
+            func database() throws -> CKDatabase {
+                CKContainer(line: try KeyProcess(cloud, token: token, keysIn: "\(server.scratch)/phone/nacre/keys").line).privateCloudDatabase
+            }
+            func note(_ name: String, _ fields: [String: String]) throws -> CKRecord {
+                let record = Device.note(name, "bread")
+                for (field, text) in fields {
+                    let url = URL(fileURLWithPath: "\(server.scratch)/\(name)-\(field)")
+                    try Data(text.utf8).write(to: url)
+                    record[field] = CKAsset(fileURL: url)
+                }
+                return record
+            }
+            let before = try database()
+            try await before.save(CKRecordZone(zoneID: Device.zoneID))
+            let first = try await before.save(note("first", ["photo": "12345", "scan": "123"]))
+            let second = try note("second", [:])
+            second.encryptedValues["diagnosis"] = "measles"
+            let after = try database()
+            try await after.save(second)
+            try await after.save(note("third", ["photo": "sealed"]))
+
+            let zone = Device.zoneID.zoneName
+            let listed = try await run("plain")
+            #expect(listed.status == 0 && listed.output == "\(zone)\tfirst\tphoto\t1\t5\n\(zone)\tfirst\tscan\t1\t3\n", "\(listed)")
+            #expect(try await run("plain", zone).output == listed.output)
+            let json = try await run("plain", zone, "--json").object()["plain"] as? [[String: Any]]
+            #expect(json?.map { $0["field"] as? String } == ["photo", "scan"])
+            #expect(try await run("status").output.contains("plain files\t2; nacre keys plain lists them\n"))
+
+            first["photo"] = try note("again", ["photo": "12345"])["photo"] as? CKAsset
+            first["scan"] = nil
+            try await after.save(first)
+            let none = try await run("plain")
+            #expect(none.status == 0 && none.output.isEmpty && none.messages.contains("No file outside of the default zone is plain"), "\(none)")
+            let count = try await run("status", "--json").object()["plainFiles"] as? [String: Any]
+            #expect(count?["files"] as? Int == 0 && count?["isWhole"] as? Bool == true)
         }
     }
 }

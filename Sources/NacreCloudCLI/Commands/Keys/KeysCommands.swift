@@ -8,8 +8,8 @@ enum KeysCommands {
             The device is this machine's user: apps have their keys in the same folder, nacre/keys under XDG_DATA_HOME or ~/.local/share. \(credentials)
             """,
         subcommands: [
-            KeysStatus.command, KeysDevices.command, KeysRemove.command, KeysReseal.command, KeysFingerprint.command, KeysEnrol.command,
-            KeysApprove.command, KeysRecovery.command, KeysReset.command, KeysTrustTree.command,
+            KeysStatus.command, KeysDevices.command, KeysRemove.command, KeysReseal.command, KeysPlain.command, KeysFingerprint.command,
+            KeysEnrol.command, KeysApprove.command, KeysRecovery.command, KeysReset.command, KeysTrustTree.command,
         ])
 
     static let credentials = #"Takes server, environment and account token from the variables of an app: eval "$(nacre env)"."#
@@ -32,20 +32,51 @@ enum KeysCommands {
 
 /// `nacre keys status`
 private enum KeysStatus {
+    private struct Answer: Encodable {
+        let status: UserKeys.Status
+        /// nil: they were not counted.
+        let plainFiles: PlainCount?
+
+        private enum CodingKeys: CodingKey { case plainFiles }
+
+        func encode(to encoder: any Encoder) throws {
+            try status.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encodeIfPresent(plainFiles, forKey: .plainFiles)
+        }
+    }
+
     static let command = Command(
-        "status", "Say whether the account and this device have keys, and what to do next.", discussion: KeysCommands.credentials,
+        "status", "Say whether the account and this device have keys, and what to do next.",
+        discussion: """
+            On a device with the account's keys it also counts the files that the server can read, in 50 pages of records at most: nacre keys plain \
+            lists all. \(KeysCommands.credentials)
+            """,
         options: KeysCommands.options
     ) { call in
         try await KeysCommands.with(call) { keys in
             let status = try await keys.status()
-            if call.has(SharedOptions.json) { return try Output.json(status) }
-            for line in status.lines { try Output.data(line) }
+            let plain = await plainFiles(status, keys)
+            if call.has(SharedOptions.json) { return try Output.json(Answer(status: status, plainFiles: plain)) }
+            for line in status.lines(plain) { try Output.data(line) }
+        }
+    }
+
+    /// Counts the plain files of an account that is open here. The status is told also where they cannot be counted.
+    private static func plainFiles(_ status: UserKeys.Status, _ keys: UserKeys) async -> PlainCount? {
+        guard status.keys == .here else { return nil }
+        do {
+            return try await keys.countPlainFiles()
+        } catch {
+            Output.message("Plain files were not counted: \(error)")
+            return nil
         }
     }
 }
 
 extension UserKeys.Status {
-    fileprivate var lines: [String] {
+    /// - Parameter plain: the number of plain files; nil: they were not counted.
+    fileprivate func lines(_ plain: PlainCount? = nil) -> [String] {
         let keys =
             switch self.keys {
             case .none: "the account has none"
@@ -59,6 +90,10 @@ extension UserKeys.Status {
         if let generation { lines += ["generation\t\(generation)", "devices\t\(devices)"] }
         if self.keys == .here { lines.append("recovery words\t\(hasUnseenWords ? "not shown yet" : "not on this device")") }
         if !zones.isEmpty { lines.append("zones\t\(zones.map(Output.withoutControls).joined(separator: ", "))") }
+        if let plain {
+            let list = plain.files > 0 ? "; nacre keys plain lists them" : ""
+            lines.append("plain files\t\(plain.isWhole ? "" : "at least ")\(plain.files)\(list)")
+        }
         if let tree {
             lines.append("tree of logs\t\(tree.isProof ? "the server has signed two of one size" : "not shown to extend the one that was seen")")
             lines += ["seen\t\(tree.seen)", "shown\t\(tree.shown)"]
@@ -141,6 +176,40 @@ private enum KeysReseal {
     }
 }
 
+/// `nacre keys plain`
+private enum KeysPlain {
+    private struct Answer: Encodable {
+        var plain: [PlainFiles]
+    }
+
+    private static let zone = Argument("zone", "The name of a zone; by default all of the user's own.", isRequired: false)
+
+    static let command = Command(
+        "plain", "List the files of records that the server can read.",
+        discussion: """
+            These are the files from before the account had keys, those that another program has sent, and those of records that do not verify. The \
+            next save that puts the file into its field again seals it. The default zone is left out. Each line has the zone, the record, the field, \
+            the number of files, and their bytes. \(KeysCommands.credentials)
+            """,
+        arguments: [zone], options: KeysCommands.options
+    ) { call in
+        try await KeysCommands.with(call) { keys in
+            var (files, all): (Int, [PlainFiles]) = (0, [])
+            let isJSON = call.has(SharedOptions.json)
+            try await keys.plainFiles(zone: call.arguments.first) { page in
+                files += page.count
+                if isJSON { all += page }
+                for one in page where !isJSON {
+                    let names = [one.zone, one.record, one.field].map(Output.withoutControls).joined(separator: "\t")
+                    try Output.data("\(names)\t\(one.files)\t\(one.bytes)")
+                }
+            }
+            if isJSON { return try Output.json(Answer(plain: all)) }
+            if files == 0 { Output.message("No file outside of the default zone is plain.") }
+        }
+    }
+}
+
 /// `nacre keys fingerprint`
 private enum KeysFingerprint {
     private static let user = Argument("user", "A user record name; by default that of the account.", isRequired: false)
@@ -185,7 +254,7 @@ private enum KeysTrustTree {
             try await keys.trustTree()
             let status = try await keys.status()
             if call.has(SharedOptions.json) { return try Output.json(status) }
-            for line in status.lines { try Output.data(line) }
+            for line in status.lines() { try Output.data(line) }
         }
     }
 }
