@@ -1,5 +1,6 @@
 import Foundation
 import FoundationNetworking
+import NacreCloudServer
 import NacreCloudTestSupport
 import Testing
 
