@@ -413,23 +413,6 @@
             }
         }
 
-        // MARK: Enrolments
-
-        /// Leaves a message for the account's other devices.
-        /// - Returns: whether the server has it; false if the conversation has another message in its place.
-        func post(_ message: [UInt8]) async throws(CKError) -> Bool {
-            try await unlessConflict { () throws(CKError) in
-                let request = KeysEnrolmentPostRequest(message: message)
-                let _: KeysEnrolmentPostResponse = try await conversation.ask("keys/enrolment/post", request, .change)
-            }
-        }
-
-        /// Returns the messages of the account's devices, by conversation.
-        func enrolments() async throws(CKError) -> [KeysEnrolmentListResponse.Conversation] {
-            let page: KeysEnrolmentListResponse = try await conversation.ask("keys/enrolment/list", KeysEnrolmentListRequest(), .read)
-            return page.conversations
-        }
-
         /// Returns whether a change was made; false if another device or process was quicker.
         func unlessConflict(_ change: () async throws(CKError) -> Void) async throws(CKError) -> Bool {
             do throws(CKError) {

@@ -398,17 +398,6 @@ package final class Authenticator: Sendable {
         Hex.encode(SHA256.digest(Array("device \(credential)".utf8)))
     }
 
-    static func bearer(_ request: HTTPRequest) -> String? {
-        let scheme = "bearer"
-        // Letters differ from those of the other case by one bit.
-        guard let value = request.header("Authorization"), value.utf8.prefix(scheme.utf8.count).elementsEqual(scheme.utf8, by: { $0 | 0x20 == $1 })
-        else { return nil }
-        let rest = value.utf8.dropFirst(scheme.utf8.count)
-        // Without a token, the space after the scheme was trimmed with the header's value.
-        guard rest.isEmpty || rest.first == UInt8(ascii: " ") else { return nil }
-        return String(Substring(rest.dropFirst()))
-    }
-
     private func device(_ text: String, container: String, environment: DatabaseKey.Environment) async throws -> Caller {
         let now = clock.now()
         // Cached by the text, since opening and decoding it costs more than the rest of the authentication. The content

@@ -40,3 +40,17 @@ extension TokenSealer {
         open(text, for: purpose, binding: binding).flatMap { try? JSONDecoder().decode(type, from: Data($0)) }
     }
 }
+
+extension Authenticator {
+    /// Returns the token that a request bears in `Authorization`; nil if it bears none.
+    static func bearer(_ request: HTTPRequest) -> String? {
+        let scheme = "bearer"
+        // Letters differ from those of the other case by one bit.
+        guard let value = request.header("Authorization"), value.utf8.prefix(scheme.utf8.count).elementsEqual(scheme.utf8, by: { $0 | 0x20 == $1 })
+        else { return nil }
+        let rest = value.utf8.dropFirst(scheme.utf8.count)
+        // Without a token, the space after the scheme was trimmed with the header's value.
+        guard rest.isEmpty || rest.first == UInt8(ascii: " ") else { return nil }
+        return String(Substring(rest.dropFirst()))
+    }
+}
