@@ -67,11 +67,12 @@
     }
 
     extension ZoneKeys {
-        /// Whether the framework begins a pass by itself: in a zone of the user's own with older versions of its key, and
-        /// for no share of its records, unless one has left records that cannot be sealed anew. Late in a scope the manifests that are left are for
-        /// taking participants away.
+        /// Whether the framework begins a pass by itself: in a zone of the user's own with older versions of its key,
+        /// and for no share of its records, unless one has left records that cannot be sealed anew. Late in a scope the
+        /// manifests that are left are for taking participants away.
         func wantsPass(after kept: KeptKeys.Pass?) -> Bool {
-            guard isOwn, manifest.parts.root.isEmpty, manifest.parts.oldest < newest.id.version, manifest.parts.number < OwnKeys.manifestsForOthers else { return false }
+            guard isOwn, manifest.parts.root.isEmpty, manifest.parts.oldest < newest.id.version, manifest.parts.number < OwnKeys.manifestsForOthers
+            else { return false }
             return kept.map { $0.key != newest.id.text || !$0.isOver || $0.left == 0 } ?? true
         }
     }

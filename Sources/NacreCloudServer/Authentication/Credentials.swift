@@ -1,5 +1,6 @@
 import FoundationEssentials
 import NacreCloudWire
+import NacreHTTPServer
 
 /// The content of a web auth token: a session, and the time when this token was made. The seal is bound to the token's
 /// API token.
