@@ -1,3 +1,4 @@
+import NacreCloudStorage
 import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
