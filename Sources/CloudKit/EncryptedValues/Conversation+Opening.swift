@@ -185,7 +185,7 @@ extension ModifyPlan.Batch {
                 case .success(.none): return .success(EncryptedFields(unopened: shown.record))
                 case .success(.some(let zoneKeys)):
                     let zoneKeys = await withWriter(of: shown.record, zoneKeys, &keys)
-                    keys.found[zone] = .success(zoneKeys)
+                    keys.found[place] = .success(zoneKeys)
                     do throws(SecretFault) {
                         return .success(try open(shown, with: zoneKeys, asked: asked, since: moment))
                     } catch {

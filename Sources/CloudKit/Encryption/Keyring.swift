@@ -279,7 +279,6 @@
                 manifests, of: place, root: root, owner: owners.fingerprint,
                 logs: Dictionary(all, uniquingKeysWith: { first, _ in first }))
             let manifest = chain.newest
-            let isOwn = place.owner == log.account
             guard shown.which.isAnswered(by: manifest.parts) else { throw CKError.keysRefused("The server shows the keys of another share") }
             try see(chain, of: Self.name(ofScope: manifest.parts, for: log.account), in: Self.scopes(of: place, for: log.account))
             for participant in manifest.parts.participants where !participant.user.utf8.elementsEqual(log.account.user.utf8) {
