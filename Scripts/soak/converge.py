@@ -61,11 +61,15 @@ class Device:
         self.link, self.is_signed_in, self.kills, self.calls, self.process = Link(server), True, 0, 0, None
 
     async def start(self, app):
+        signed_in = self.is_signed_in
         with open(os.path.join(self.folder, "log"), "ab") as log:
             self.process = await asyncio.create_subprocess_exec(
                 *(["node", JAVASCRIPT_APP] if self.is_javascript else [app]),
                 "device", self.id, self.folder, self.owner or "-", self.kind, self.token if self.is_signed_in else "-", stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, stderr=log, limit=LINE_BYTES_MAX, env=environment(self.server, self.link.port, self.folder))
+        # A line that was said meanwhile went to the process that is gone.
+        if signed_in != self.is_signed_in:
+            self.say(*(["sign-in", self.token] if self.is_signed_in else ["sign-out"]))
 
     async def kill(self):
         if self.process.returncode is not None:

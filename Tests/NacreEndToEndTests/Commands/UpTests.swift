@@ -51,7 +51,7 @@ struct UpTests {
             [
                 "user", "sign-in", user, "--password-stdin", "--container", Administrator.container, "--environment", "development", "--api-token",
                 apiToken,
-            ], input: try #require(file["NACRE_PASSWORD"]))
+            ], input: file["NACRE_PASSWORD"])
         var components = URLComponents(
             string: "\(administrator.server.url)/database/1/\(Administrator.container)/development/private/records/modify")
         components?.queryItems = [URLQueryItem(name: "ckAPIToken", value: apiToken), URLQueryItem(name: "ckWebAuthToken", value: signedIn.line)]

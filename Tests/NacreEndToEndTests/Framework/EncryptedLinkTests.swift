@@ -1,4 +1,6 @@
 import Foundation
+import NacreEncryption
+import NacreEncryptionForms
 import Testing
 
 @testable import CloudKit

@@ -6,6 +6,9 @@ import { Signer } from "./signing.js";
 
 /** @typedef {{ signal?: AbortSignal, epoch?: number }} Cancelling `epoch`: the session that the request is for */
 
+/** The longest that a request may take with its answer, in seconds. The server holds an answer back for 30 at most. */
+const answerSeconds = 120;
+
 /** The parts of a configuration that are not about one container. */
 export class Services {
     /** @param {Partial<import("../cloudkit").Services>} [given] */
@@ -138,13 +141,25 @@ export class Transport {
     }
 
     /**
+     * Asks once, and not without an end: a connection that died in silence would hold a sync engine for ever.
      * @param {string} path
      * @param {object | undefined} body
      * @param {Cancelling} options
      */
     async #askPath(path, body, { signal, epoch }) {
-        const { answer, token } = await this.#sendAsUser(path, body, { signal, epoch });
-        return this.#object(answer, signal, token);
+        // TypeScript's library of Debian lacks both.
+        const signals = /** @type {any} */ (AbortSignal);
+        /** @type {AbortSignal} */
+        const limit = signals.timeout(answerSeconds * 1000);
+        /** @type {AbortSignal} */
+        const first = signal ? signals.any?.([signal, limit]) ?? signal : limit;
+        try {
+            const { answer, token } = await this.#sendAsUser(path, body, { signal: first, epoch });
+            return await this.#object(answer, first, token);
+        } catch (error) {
+            if (!limit.aborted || error !== /** @type {any} */ (limit).reason) throw error;
+            throw localError("NETWORK_ERROR", `the server has not answered within ${answerSeconds} seconds`);
+        }
     }
 
     /**

@@ -65,3 +65,21 @@ test("a log has no token when a request fails, whatever the error beneath says",
     await assert.rejects(CloudKit.getDefaultContainer().publicCloudDatabase.fetchAllRecordZones(), { ckErrorCode: "NETWORK_ERROR" });
     assert.match(lines.join(), /^GET https:\/\/cloud\.example\/database\/1\/[^?]*\/zones\/list failed: TypeError$/);
 });
+
+test("a request that is never answered ends, and the caller's own end is told as that", async (t) => {
+    const limit = new AbortController();
+    t.mock.method(AbortSignal, "timeout", () => limit.signal);
+    const fetch = (_, { signal }) => new Promise((_resolve, reject) => {
+        if (signal.aborted) reject(signal.reason);
+        signal.addEventListener("abort", () => reject(signal.reason));
+    });
+    CloudKit.configure({ serverURL, containers: [container], services: { fetch } });
+    const ask = (options) => CloudKit.getDefaultContainer().publicCloudDatabase.fetchAllRecordZones(options);
+    const own = new AbortController();
+    const cancelled = assert.rejects(ask({ signal: own.signal }), /enough/);
+    own.abort(new Error("enough"));
+    await cancelled;
+    const unanswered = assert.rejects(ask(), { ckErrorCode: "NETWORK_ERROR" });
+    limit.abort(new DOMException("too long", "TimeoutError"));
+    await unanswered;
+});
