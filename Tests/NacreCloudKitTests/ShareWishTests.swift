@@ -90,6 +90,20 @@ struct ShareWishTests {
         #expect(error?.code == .accountTemporarilyUnavailable)
     }
 
+    @Test func `another key of a share of records comes without links, which the server takes for zones alone`() throws {
+        for share in [nil, ("share", "list")] as [(name: String, root: String)?] {
+            let first = try alice.own.firstKey(at: place, share: share, stamp: 1_000, using: random)
+            let shown = ShownScope(manifests: [first.manifest], wraps: first.wraps, which: share.map { WhichScope.share($0.name) } ?? .zone)
+            var kept = KeptKeys()
+            let keys = try kept.take(shown, at: place, of: alice.own)
+            let next = try #require(
+                try alice.own.nextManifest(
+                    after: keys, participants: keys.manifest.parts.participants, logs: logs, mustRenew: true, stamp: 1_000, using: random))
+            #expect(try ScopeManifest(next.manifest).parts.version == 2)
+            #expect(next.links == (share == nil ? [] : nil))
+        }
+    }
+
     @Test func `A3: the server's list adds nobody and gives nobody more, and takes away what it lacks`() throws {
         let requests = [try first()]
         let shared = requests + [try #require(try next(after: requests, [bob.wish(.readOnly)]))]

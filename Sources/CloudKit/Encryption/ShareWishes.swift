@@ -266,7 +266,9 @@
                 let older = isNewKey ? try key.seal(older: keys.newest, place: keys.place, using: &random) : nil
                 // The secret of a link may be known to whom something was taken from.
                 let secrets = isNewKey && (mustRenew || hasOlderKey(keys) || parts.takesFromOthersThanVisitors(of: last)) ? [:] : keys.links
-                let links = isNewKey || isOtherLink ? try key.links(plan.names, keeping: secrets, at: keys.place, using: &random) : nil
+                // The server takes no links of a share of records.
+                let hasLinks = last.root.isEmpty && (isNewKey || isOtherLink)
+                let links = hasLinks ? try key.links(plan.names, keeping: secrets, at: keys.place, using: &random) : nil
                 return try request(for: key, parts, after: keys.manifest, older: older, links: links, logs: logs, using: &random)
             }
         }

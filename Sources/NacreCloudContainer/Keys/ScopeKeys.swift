@@ -31,7 +31,7 @@ package struct ScopeAddition: Hashable, Sendable {
     ///   - log: the caller's log of keys.
     package func fault(over last: ScopeManifest?, at place: Place, by log: KeyLog) -> ServerError? {
         guard manifest.parts.place == place else { return .otherZonesManifest }
-        guard manifest.parts.root.isEmpty || manifest.parts.linkPermission == .none && links == nil else { return .sharedByLink }
+        guard manifest.parts.root.isEmpty || manifest.parts.linkPermission == .none && links?.isEmpty ?? true else { return .sharedByLink }
         // The ID of a scope names its share for ever.
         guard last != nil && share == nil || manifest.parts.isScope(ofShare: share) else { return .otherSharesManifest }
         do throws(ScopeFault) {

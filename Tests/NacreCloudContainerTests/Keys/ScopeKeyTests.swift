@@ -249,6 +249,8 @@ extension ScopeKeyTests {
         #expect(!isRefused(first, "share") && isRefused(first, "other") && isRefused(first, nil))
         #expect(!isRefused(zone, nil) && isRefused(zone, "share"))
         #expect(!isRefused(first, nil, over: first))
+        func fault(_ links: [LinkRow]?) -> ServerError? { ScopeAddition(manifest: first, links: links).fault(over: first, at: place, by: ada.log) }
+        #expect(fault([]) == fault(nil) && fault([]) != .sharedByLink, "no links are no fault")
     }
 }
 
