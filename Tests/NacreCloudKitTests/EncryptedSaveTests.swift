@@ -1,5 +1,7 @@
 import Foundation
 import NacreCloudWire
+import NacreEncryption
+import NacreEncryptionForms
 import Testing
 
 @testable import CloudKit
@@ -73,6 +75,29 @@ struct EncryptedSaveTests {
         let values: RecordFields = ["a": .string("apple"), "b": .string("beans"), "c": .string("cheese")]
         #expect(saved.snapshot.encrypted.values == values && yours.snapshot.encrypted.values == values)
         #expect(try await a.record(for: SealedNote.id).snapshot.encrypted.values == values)
+    }
+
+    @Test func `a move into a share that is made anew over a newer version keeps the values of that version`() async throws {
+        let device = try KeyDevice(cloud, store)
+        let (a, b) = (CKContainer(line: device.line).privateCloudDatabase, try database())
+        let list = SealedNote.note([:], named: "list")
+        try await a.save(list)
+        let share = try await device.makeShare(of: "list")
+        await cloud.alter("list", in: Self.zone) { $0.share = Reference(recordName: "share", action: .none) }
+        _ = try await saved(in: b)
+        let mine = try await a.record(for: SealedNote.id)
+        mine.setParent(list.recordID)
+        await cloud.refuseSealed([ServerError(.conflict, "client oplock error updating record", internalCode: 2004)])
+        await cloud.beforeNextAnswer(to: "records/modify") {
+            guard let yours = try? await b.record(for: SealedNote.id) else { return }
+            yours.encryptedValues["a"] = "almond"
+            _ = try? await b.save(yours)
+        }
+        _ = try await results([mine], in: a, .changedKeys)[SealedNote.id]?.get()
+        let read = try await database().record(for: SealedNote.id)
+        #expect(read.snapshot.encrypted.values == ["a": .string("almond"), "b": .string("bread")] && read.parent?.recordID == list.recordID)
+        let manifest = try RecordManifest(try #require(read.snapshot.encrypted.manifest))
+        #expect(manifest.parts.keyID.scope == share.newest.id.scope)
     }
 
     @Test func `a save of changed keys of a record that is gone makes a new one, and one of its version does not`() async throws {

@@ -66,6 +66,14 @@ struct KeyDevice: Sendable {
         UserKeys(exchange: KeyExchange(asking: conversation, of: try #require(Self.account)))
     }
 
+    /// Makes the scope of a share of records of the zone, and returns its keys.
+    func makeShare(of root: String) async throws -> ZoneKeys {
+        let exchange = try userKeys().exchange
+        let place = try #require(Place(owner: exchange.account.name, zone: Self.notes.zoneName))
+        try await exchange.makeScope(ofShare: ("share", root), at: place, beginning: true)
+        return try #require(try await exchange.keys(ofShare: "share", at: place))
+    }
+
     /// Has a statement kept that makes the next account key.
     func replaceRecovery() async throws {
         let own = try await own()

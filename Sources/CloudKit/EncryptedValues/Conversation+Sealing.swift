@@ -59,8 +59,9 @@ extension Conversation {
             for (which, some) in groups.sorted(by: { $0.value[0] < $1.value[0] }) {
                 do throws(CKError) {
                     let keys = try await zoneKeysForSaving(in: batch.zoneID, which)
-                    for index in some { batch.saves[index].secrets = try await moved(batch.saves[index], with: keys) }
-                    let done = seal(some.map { ($0, batch.saves[$0]) }, with: keys)
+                    var moving: [(index: Int, secrets: SecretChange)] = []
+                    for index in some { moving.append((index, try await moved(batch.saves[index], with: keys))) }
+                    let done = seal(moving.map { ($0.index, $0.secrets, batch.saves[$0.index]) }, with: keys)
                     sealed.merge(done.sealed) { $1 }
                     failures.merge(done.failures) { $1 }
                 } catch {
@@ -156,6 +157,7 @@ extension Conversation {
             guard !again.isEmpty, !(isAtomic && isOver) else { return nil }
             if fetchingKeys { forgetZoneKeys(named: batch.zoneID.zoneName) }
             let indices = isAtomic ? Array(saves.indices) : again.sorted()
+            for index in indices { saves[index].unseal() }
             let repeated = ModifyPlan.Batch(zoneID: batch.zoneID, saves: indices.map { saves[$0] }, deletions: isAtomic ? batch.deletions : [])
             return RepeatedSaves(batch: repeated, indices: indices, tries: tries.next(fetchingKeys: fetchingKeys))
         #else
@@ -184,7 +186,7 @@ extension Conversation {
         }
 
         /// Returns the secrets of a save with all values of a record that moves into another scope: they are sealed
-        /// anew together.
+        /// anew together. The save itself keeps those that the app has set: another try may meet newer values.
         /// - Throws: `filesStayBehind` if the save leaves sealed files where they are.
         private func moved(_ save: ModifyPlan.Save, with keys: ZoneKeys) async throws(CKError) -> SecretChange {
             var secrets = save.secrets
@@ -214,15 +216,15 @@ extension Conversation {
         }
 
         private func seal(
-            _ saves: [(index: Int, save: ModifyPlan.Save)], with keys: ZoneKeys
+            _ saves: [(index: Int, secrets: SecretChange, save: ModifyPlan.Save)], with keys: ZoneKeys
         ) -> (sealed: [Int: SealedChange], failures: [Int: CKError]) {
             let now = line.timekeeper.stamp
             var random = line.timekeeper.keyRandom
             var sealed: [Int: SealedChange] = [:]
             var failures: [Int: CKError] = [:]
-            for (index, save) in saves {
+            for (index, secrets, save) in saves {
                 do throws(SecretFault) {
-                    sealed[index] = try keys.seal(save.secrets, of: save.change, now: now, using: &random)
+                    sealed[index] = try keys.seal(secrets, of: save.change, now: now, using: &random)
                 } catch {
                     failures[index] = error == .fileOfOlderKey ? .keysAreBusy : CKError(error, of: save.record.recordID)
                 }
@@ -259,7 +261,16 @@ extension Conversation {
     }
 
     extension ModifyPlan.Save {
-        fileprivate mutating func put(_ sealed: SealedChange) { change.put(sealed, for: secrets) }
+        fileprivate mutating func put(_ sealed: SealedChange) {
+            unsealed = change
+            change.put(sealed, for: secrets)
+        }
+
+        /// Takes back all that was sealed, for another try.
+        fileprivate mutating func unseal() {
+            if let unsealed { change = unsealed }
+            unsealed = nil
+        }
     }
 
 #endif

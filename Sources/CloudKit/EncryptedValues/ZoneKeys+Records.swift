@@ -216,7 +216,7 @@
     }
 
     extension RecordChange {
-        /// Puts sealed values into a save, in the place of those of an earlier try.
+        /// Puts sealed values into a save.
         mutating func put(_ sealed: SealedChange, for secrets: SecretChange) {
             for (name, bytes) in sealed.values {
                 guard let type = sealed.types[name].flatMap(FieldType.init) else { continue }

@@ -24,6 +24,8 @@ struct ModifyPlan {
         private let rootsBefore: [String: [[UInt8]]]
         /// Whether the server has a manifest of the record that this save has not seen, and must make anew.
         var hasUnseenManifest = false
+        /// The change before its values were sealed; nil: they are not. Another try begins with it.
+        var unsealed: RecordChange?
 
         /// Whether the save changes an encrypted value, a sealed file, or the parent of a record with a manifest.
         var needsSealing: Bool {
