@@ -217,6 +217,20 @@ struct EncryptedSaveTests {
 
     // MARK: A server that lies
 
+    @Test func `a plain record below a parent is saved without a manifest where its place has no keys for this device`() async throws {
+        _ = try await saved(in: database())
+        let device = try KeyDevice(cloud, store)
+        _ = try await device.makeShare(of: "list")
+        await cloud.change { $0.scopes["Notes"]?.manifests = [[1]] }
+        let record = SealedNote.note([:], named: "below")
+        record.setParent(Self.folder)
+        try await CKContainer(line: device.line).privateCloudDatabase.save(record)
+        let kept = try #require(await cloud.stored("below", in: Self.zone))
+        #expect(kept.manifest == nil && kept.parent?.recordName == "folder")
+        record.encryptedValues["a"] = "apple"
+        #expect(await thrown { try await CKContainer(line: device.line).privateCloudDatabase.save(record) } != nil)
+    }
+
     @Test func `A10: a record that was altered fails alone, in a fetch and in the feed`() async throws {
         let database = try database()
         _ = try await saved(in: database)

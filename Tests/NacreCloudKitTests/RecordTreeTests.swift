@@ -44,6 +44,14 @@ struct RecordTreeTests {
         }
     }
 
+    @Test func `the keys of a share are known in its owner's zone, and not in one of that name of another user`() throws {
+        var (kept, opened) = (KeptKeys(), OpenedKeys())
+        let first = try own.firstKey(at: place, share: ("share", "list"), stamp: 1_000, using: random)
+        opened.keep(try take(first, for: .share("share"), by: &kept), of: KeyAccount(server: "http://cloud.test/api", name: place.owner))
+        #expect(opened.hasShares(inZoneNamed: "Notes") && opened.hasShares(inZoneNamed: "Notes", of: "_alice"))
+        #expect(!opened.hasShares(inZoneNamed: "Notes", of: "_bob") && !opened.hasShares(inZoneNamed: "Work"))
+    }
+
     @Test func `the ID of a scope names the share and the root, whatever else a manifest says`() throws {
         let first = try ScopeManifest(own.firstKey(at: place, share: ("share", "list"), stamp: 1_000, using: random).manifest).parts
         #expect(first.isScope(ofShare: "share") && !first.isScope(ofShare: "other") && !first.isScope(ofShare: nil))

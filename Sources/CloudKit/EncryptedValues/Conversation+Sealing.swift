@@ -53,7 +53,8 @@ extension Conversation {
                 groups = Dictionary(grouping: indices) { scopes[$0] ?? .zone }
             } catch {
                 guard !error.endsSealing else { throw error }
-                return (batch, Dictionary(uniqueKeysWithValues: indices.map { ($0, error) }))
+                let failed = indices.filter { !batch.saves[$0].mayStayPlain }
+                return (batch, Dictionary(uniqueKeysWithValues: failed.map { ($0, error) }))
             }
             var (sealed, failures): ([Int: SealedChange], [Int: CKError]) = ([:], [:])
             for (which, some) in groups.sorted(by: { $0.value[0] < $1.value[0] }) {
@@ -69,6 +70,7 @@ extension Conversation {
                     for index in some { failures[index] = error }
                 }
             }
+            failures = failures.filter { !batch.saves[$0.key].mayStayPlain }
             for (index, sealed) in sealed { batch.saves[index].put(sealed) }
             if let journal, failures.isEmpty {
                 await FileWork.run { [sealed] in journal.note(step, Result<[Int: SealedChange], CKError>.success(sealed)) }
@@ -176,7 +178,8 @@ extension Conversation {
         /// keys of a share: a manifest binds the parent.
         private func savesToSeal(_ batch: ModifyPlan.Batch) -> [Int] {
             let roots = Set(batch.saves.compactMap { $0.newShareOfRecords?.root })
-            let hasShares = scope != .public && line.openedKeys.withLock { $0.hasShares(inZoneNamed: batch.zoneID.zoneName) }
+            let (zone, owner) = (batch.zoneID.zoneName, batch.zoneID.wire.ownerRecordName)
+            let hasShares = scope != .public && line.openedKeys.withLock { $0.hasShares(inZoneNamed: zone, of: owner) }
             return batch.saves.indices.filter { index in
                 let save = batch.saves[index]
                 if save.needsSealing { return true }
@@ -261,6 +264,10 @@ extension Conversation {
     }
 
     extension ModifyPlan.Save {
+        /// Whether the save is sealed only so that a manifest binds the parent of a plain record. Without keys it stays
+        /// plain.
+        fileprivate var mayStayPlain: Bool { !needsSealing && secrets.manifest == nil }
+
         fileprivate mutating func put(_ sealed: SealedChange) {
             unsealed = change
             change.put(sealed, for: secrets)

@@ -59,7 +59,12 @@
             shares.values.contains { $0.share == share && $0.place.zone == name }
         }
 
-        func hasShares(inZoneNamed name: String) -> Bool { shares.values.contains { $0.place.zone == name } }
+        /// - Parameter owner: the name of the user whose zone it is; nil: the account's own.
+        func hasShares(inZoneNamed name: String, of owner: String? = nil) -> Bool {
+            shares.values.contains { keys in
+                keys.place.zone == name && (owner.map { $0.utf8.elementsEqual(keys.place.owner.user.utf8) } ?? keys.isOwn)
+            }
+        }
 
         /// Returns whether the account's keys are known since so long that it is asked for again before a save.
         func mustAskAgain(about account: KeyAccount, at now: Double) -> Bool {
