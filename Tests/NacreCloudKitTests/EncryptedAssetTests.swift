@@ -276,6 +276,35 @@ struct EncryptedAssetTests {
         #expect(photo(read) == "old" && list(read) == ["one", "two"] && read.encryptedValues["a"] as? String == "almond")
     }
 
+    /// Saves a plain root, and makes a share of it.
+    private func shareList(by device: KeyDevice) async throws -> CKRecord {
+        let list = SealedNote.note([:], named: "list")
+        try await CKContainer(line: device.line).privateCloudDatabase.save(list)
+        _ = try await device.makeShare(of: "list")
+        await cloud.alter("list", in: Self.zone) { $0.share = Reference(recordName: "share", action: .none) }
+        return list
+    }
+
+    @Test func `a save leaves files in their place also where this process remembers the parent in another`() async throws {
+        let device = try KeyDevice(cloud, store, staging: AssetStaging(folder: folder.path + "/staged"))
+        let (a, b) = (CKContainer(line: device.line).privateCloudDatabase, try database())
+        let above = SealedNote.note(["a": "apple"], named: "above")
+        above.setParent(try await shareList(by: device).recordID)
+        try await a.save(above)
+        // Another process takes the parent out of the share, and saves a file below it.
+        let theirs = try await b.record(for: above.recordID)
+        theirs.parent = nil
+        try await b.save(theirs)
+        let below = try note("a picture")
+        below.setParent(above.recordID)
+        try await b.save(below)
+        let record = try await a.record(for: SealedNote.id)
+        record.encryptedValues["a"] = "almond"
+        try await a.save(record)
+        let read = try await database().record(for: SealedNote.id)
+        #expect(read.encryptedValues["a"] as? String == "almond" && photo(read) == "a picture")
+    }
+
     @Test func `a record whose file does not verify keeps the older key, and nothing of it is sent`() async throws {
         let device = try KeyDevice(cloud, store, staging: AssetStaging(folder: folder.path + "/staged"))
         try await CKContainer(line: device.line).privateCloudDatabase.save(note("true"))

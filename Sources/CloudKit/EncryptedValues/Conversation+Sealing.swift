@@ -47,29 +47,7 @@ extension Conversation {
                 for (index, sealed) in kept where batch.saves.indices.contains(index) { batch.saves[index].put(sealed) }
                 return (batch, [:])
             }
-            let groups: [WhichScope: [Int]]
-            do throws(CKError) {
-                let scopes = try await scopes(of: batch, for: indices, isFresh: !tries.mayFetchKeys)
-                groups = Dictionary(grouping: indices) { scopes[$0] ?? .zone }
-            } catch {
-                guard !error.endsSealing else { throw error }
-                let failed = indices.filter { !batch.saves[$0].mayStayPlain }
-                return (batch, Dictionary(uniqueKeysWithValues: failed.map { ($0, error) }))
-            }
-            var (sealed, failures): ([Int: SealedChange], [Int: CKError]) = ([:], [:])
-            for (which, some) in groups.sorted(by: { $0.value[0] < $1.value[0] }) {
-                do throws(CKError) {
-                    let keys = try await zoneKeysForSaving(in: batch.zoneID, which)
-                    var moving: [(index: Int, secrets: SecretChange)] = []
-                    for index in some { moving.append((index, try await moved(batch.saves[index], with: keys))) }
-                    let done = seal(moving.map { ($0.index, $0.secrets, batch.saves[$0.index]) }, with: keys)
-                    sealed.merge(done.sealed) { $1 }
-                    failures.merge(done.failures) { $1 }
-                } catch {
-                    guard !error.endsSealing else { throw error }
-                    for index in some { failures[index] = error }
-                }
-            }
+            var (sealed, failures) = try await sealedChanges(of: batch, indices, isFresh: !tries.mayFetchKeys)
             failures = failures.filter { !batch.saves[$0.key].mayStayPlain }
             for (index, sealed) in sealed { batch.saves[index].put(sealed) }
             if let journal, failures.isEmpty {
@@ -188,6 +166,43 @@ extension Conversation {
             }
         }
 
+        /// Seals the values of saves, each for the scope of its place.
+        /// - Parameter isFresh: whether each way to the root of a share is followed to its end. A place that this process
+        ///   only remembers is looked for anew before a save fails whose files would stay behind.
+        /// - Throws: an error that ends the batch as a whole.
+        private func sealedChanges(
+            of batch: ModifyPlan.Batch, _ indices: [Int], isFresh: Bool
+        ) async throws(CKError) -> (sealed: [Int: SealedChange], failures: [Int: CKError]) {
+            let groups: [WhichScope: [Int]]
+            do throws(CKError) {
+                let scopes = try await scopes(of: batch, for: indices, isFresh: isFresh)
+                groups = Dictionary(grouping: indices) { scopes[$0] ?? .zone }
+            } catch {
+                guard !error.endsSealing else { throw error }
+                return ([:], Dictionary(uniqueKeysWithValues: indices.map { ($0, error) }))
+            }
+            var (sealed, failures): ([Int: SealedChange], [Int: CKError]) = ([:], [:])
+            var doubtful: [Int] = []
+            for (which, some) in groups.sorted(by: { $0.value[0] < $1.value[0] }) {
+                do throws(CKError) {
+                    let keys = try await zoneKeysForSaving(in: batch.zoneID, which)
+                    let leaving = isFresh ? [] : some.filter { batch.saves[$0].fieldLeftBehind(for: keys) != nil }
+                    doubtful += leaving
+                    var moving: [(index: Int, secrets: SecretChange)] = []
+                    for index in some where !leaving.contains(index) { moving.append((index, try await moved(batch.saves[index], with: keys))) }
+                    let done = seal(moving.map { ($0.index, $0.secrets, batch.saves[$0.index]) }, with: keys)
+                    sealed.merge(done.sealed) { $1 }
+                    failures.merge(done.failures) { $1 }
+                } catch {
+                    guard !error.endsSealing else { throw error }
+                    for index in some { failures[index] = error }
+                }
+            }
+            guard !doubtful.isEmpty else { return (sealed, failures) }
+            let again = try await sealedChanges(of: batch, doubtful, isFresh: true)
+            return (sealed.merging(again.sealed) { $1 }, failures.merging(again.failures) { $1 })
+        }
+
         /// Returns the secrets of a save with all values of a record that moves into another scope: they are sealed
         /// anew together. The save itself keeps those that the app has set: another try may meet newer values.
         /// - Throws: `filesStayBehind` if the save leaves sealed files where they are.
@@ -196,9 +211,7 @@ extension Conversation {
             guard let bytes = secrets.manifest, let form = try? RecordManifest(bytes), form.parts.keyID.scope != keys.newest.id.scope,
                 try await zoneKeys(of: save.record.recordID.zoneID, holding: form.parts.keyID.scope)?.newest.id.scope == form.parts.keyID.scope
             else { return secrets }
-            if let field = form.parts.files.first(where: { save.change.set[$0.name] == nil && !save.change.cleared.contains($0.name) }) {
-                throw .filesStayBehind(field.name)
-            }
+            if let field = save.fieldLeftBehind(for: keys) { throw .filesStayBehind(field) }
             let recordID = save.record.recordID
             let moment = seenMoment
             let unjournaled = Conversation(line: line, scope: scope, patience: patience, group: group)
@@ -267,6 +280,14 @@ extension Conversation {
         /// Whether the save is sealed only so that a manifest binds the parent of a plain record. Without keys it stays
         /// plain.
         fileprivate var mayStayPlain: Bool { !needsSealing && secrets.manifest == nil }
+
+        /// Returns a field whose sealed files stay in another scope than that of the keys; nil: there is none.
+        fileprivate func fieldLeftBehind(for keys: ZoneKeys) -> String? {
+            guard let bytes = secrets.manifest, let form = try? RecordManifest(bytes), form.parts.keyID.scope != keys.newest.id.scope else {
+                return nil
+            }
+            return form.parts.files.first { change.set[$0.name] == nil && !change.cleared.contains($0.name) }?.name
+        }
 
         fileprivate mutating func put(_ sealed: SealedChange) {
             unsealed = change
