@@ -145,6 +145,28 @@ struct BackgroundPassTests {
         #expect(try await tokens.count == 1)
     }
 
+    @Test(arguments: [1, 2])
+    func `the pass over shares runs once for records that the server has in another place, and those that stay there are told`(
+        refusals: Int
+    ) async throws {
+        try await saveAndRaise(["one", "two"])
+        await cloud.refuseSealed((0..<refusals).map { _ in ServerError(.badRequest, ServerError.otherScopeReason) })
+        await cloud.answerZoneChanges(try await page(["one", "two"], token: "1"))
+        await cloud.beforeNextAnswer(to: "records/modify") { [cloud] in
+            var records: [RecordResult] = []
+            for name in ["one", "two"] { if let record = await cloud.stored(name, in: Self.zone) { records.append(.record(record)) } }
+            let page = ChangesZoneResponse.Page(zoneID: Self.zone, records: records, syncToken: "2", moreComing: false)
+            await cloud.answerZoneChanges(.page(page), .page(page))
+        }
+        try await use(process())
+        #expect(try await tokens == [nil, nil, nil])
+        #expect(try await version("two") == 2)
+        #expect(try await version("one") == (refusals == 1 ? 2 : 1))
+        #expect(try await oldest == (refusals == 1 ? 2 : 1))
+        let isTold = diary.entries.contains { $0.contains("1 records") && $0.contains("1 are in another place") }
+        #expect(isTold == (refusals == 2))
+    }
+
     @Test func `no pass begins in a zone without older keys`() async throws {
         _ = try await process().toSave()
         let process = try self.process()

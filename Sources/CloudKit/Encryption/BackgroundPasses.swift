@@ -103,9 +103,10 @@
                     defer { unlock() }
                     let outcome = try await sealAnew(place, at: pace)
                     guard outcome.left > 0 else { continue }
+                    let elsewhere = outcome.elsewhere > 0 ? "\(outcome.elsewhere) are in another place than they are sealed for, others" : "they"
                     line.log(
                         "CloudKit: \(outcome.left) records of the zone '\(place.zone)' could not be sealed anew, and older keys open them still: "
-                            + "they do not verify. 'nacre keys reseal' tries again")
+                            + "\(elsewhere) do not verify. 'nacre keys reseal' tries again")
                 } catch {
                     if error.code == .changeTokenExpired { await forgetPass(ofZone: place.zone) }
                     line.log("CloudKit: values of the zone '\(place.zone)' are not all sealed anew yet, and the next process goes on: \(error)")

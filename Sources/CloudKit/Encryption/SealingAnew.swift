@@ -55,9 +55,11 @@
         package let zone: String
         /// The records that were sealed anew.
         package internal(set) var records = 0
-        /// The records that could not be: they, or their files, do not verify. The older versions stay as long as there
-        /// are some.
+        /// The records that could not be: they, or their files, do not verify, or they are `elsewhere`. The older
+        /// versions stay as long as there are some.
         package internal(set) var left = 0
+        /// Those of them that verify, and that the server has in another place than the one that they are sealed for.
+        package internal(set) var elsewhere = 0
     }
 
     /// The pace of a pass over a zone, and how much it does before it leaves the rest to another call.
@@ -82,10 +84,11 @@
         static let recordsAnewMax = 50
 
         /// Seals the values and files of a zone anew that older versions of a key open, some records at a time, and raises
-        /// the oldest version when none is left. A pass that was interrupted is begun anew, and skips what is done.
+        /// the oldest version when none is left. A pass that was interrupted is begun anew, and skips what is done. Records
+        /// that the server has in another place are sealed for it first, once, and the pages are read again.
         /// - Parameter which: the zone's own scope, or that of a share of its records.
         func sealAnew(_ place: Place, _ which: WhichScope = .zone, at pace: PassPace = PassPace()) async throws(CKError) -> SealedAnew {
-            var (outcome, round) = (SealedAnew(zone: place.zone), Round(key: nil))
+            var (outcome, round, hasMoved) = (SealedAnew(zone: place.zone), Round(key: nil), false)
             for _ in 0..<Self.triesMax {
                 let keys = try await keysForSaving(which, at: place)
                 guard keys.manifest.parts.oldest < keys.newest.id.version else { return outcome }
@@ -94,10 +97,17 @@
                 let before = round.sealed
                 try await go(on: &round, with: keys, pace)
                 outcome.records += round.sealed - before
-                outcome.left = round.left
+                (outcome.left, outcome.elsewhere) = (round.left, round.elsewhere)
                 if round.isLate {
                     // Another device has made another key meanwhile.
                     line.openedKeys.withLock { $0.forget(place.zone) }
+                    continue
+                }
+                if round.elsewhere > 0, !hasMoved, pace.goesOn() {
+                    hasMoved = true
+                    outcome.records += try await sealByShares(at: place).records
+                    (round.token, round.left, round.elsewhere) = (nil, 0, 0)
+                    if pace.isKept { try await keep(round, of: keys, isOver: false) }
                     continue
                 }
                 guard !round.isCut, round.left == 0, let own = line.openedKeys.withLock({ $0.own(of: account) }) else { return outcome }
@@ -114,6 +124,8 @@
             let key: KeyID?
             var sealed = 0
             var left = 0
+            /// Those of them that this process has met, and that the server has in another place.
+            var elsewhere = 0
             /// The token of the last page that is done.
             var token: String?
             var pages = 0
@@ -210,6 +222,7 @@
                         round.isLate = true
                     } else if !Self.isNoOldRecord(NativeErrorCode(rawValue: error.nativeCode)) {
                         round.left += 1
+                        if error.reason == ServerError.otherScopeReason { round.elsewhere += 1 }
                     }
                 case .deleted: throw .unexpectedAnswer
                 }
