@@ -305,6 +305,22 @@ struct EncryptedAssetTests {
         #expect(read.encryptedValues["a"] as? String == "almond" && photo(read) == "a picture")
     }
 
+    @Test func `a file that is sealed for a share of records is not plain`() async throws {
+        let device = try KeyDevice(cloud, store, staging: AssetStaging(folder: folder.path + "/staged"))
+        let below = try note("a picture")
+        below.setParent(try await shareList(by: device).recordID)
+        try await CKContainer(line: device.line).privateCloudDatabase.save(below)
+        let kept = try await stored()
+        #expect(try roots(kept) == ["photo": 1])
+        var plain = kept
+        (plain.recordName, plain.manifest) = ("plain", nil)
+        await cloud.answerZoneChanges(
+            .page(ChangesZoneResponse.Page(zoneID: Self.zone, records: [.record(kept), .record(plain)], syncToken: "1", moreComing: false)))
+        var found: [PlainFiles] = []
+        try await device.userKeys().plainFiles(zone: "Notes") { found += $0 }
+        #expect(found.map(\.record) == ["plain"])
+    }
+
     @Test func `a record whose file does not verify keeps the older key, and nothing of it is sent`() async throws {
         let device = try KeyDevice(cloud, store, staging: AssetStaging(folder: folder.path + "/staged"))
         try await CKContainer(line: device.line).privateCloudDatabase.save(note("true"))

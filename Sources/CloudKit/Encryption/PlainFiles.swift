@@ -67,7 +67,6 @@
             var left = pagesMax
             for name in names.sorted() where name != ZoneID.defaultZoneName {
                 guard let place = Place(owner: exchange.account.name, zone: name) else { continue }
-                let keys = try await exchange.zoneKeys(at: place)
                 var token: String?
                 while true {
                     guard left > 0 else { return false }
@@ -81,6 +80,8 @@
                             $0.version(
                                 of: CKRecord.ID(recordName: record.recordName, zoneID: CKRecordZone.ID(zoneName: name)), before: answer.moment)
                         }
+                        let scope = record.manifest.flatMap { try? RecordManifest($0) }?.parts.keyID.scope
+                        let keys = try await exchange.zoneKeys(at: place, holding: scope)
                         found += record.plainFiles(inZone: name, sealed: keys?.sealedFiles(of: record, kept: kept) ?? [])
                     }
                     try each(found)
