@@ -195,7 +195,7 @@ extension Conversation {
                     failures.merge(done.failures) { $1 }
                 } catch {
                     guard !error.endsSealing else { throw error }
-                    for index in some { failures[index] = error }
+                    for index in some where !doubtful.contains(index) { failures[index] = error }
                 }
             }
             guard !doubtful.isEmpty else { return (sealed, failures) }
