@@ -101,6 +101,76 @@ struct HostileRecordsTests {
         #expect(await thrown { try await database.record(for: SealedNote.id) }?.code == .internalError)
     }
 
+    // MARK: Another share
+
+    /// Two shares of records of Alice's, as one process of her phone has them.
+    private struct TwoShares {
+        let line: ServerLine
+        let first: ScopeID
+        let second: ScopeID
+        var database: CKDatabase { CKContainer(line: line).privateCloudDatabase }
+    }
+
+    private func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: SealedNote.zoneID) }
+
+    /// Puts a plain record into the zone.
+    private func put(_ name: String, below parent: String? = nil, share: String? = nil) async {
+        let stamp = Record.Stamp(timestamp: Timestamp(secondsSince2001: 1000), userRecordName: "_alice")
+        var record = Record(recordName: name, recordType: "Note", recordChangeTag: "1", created: stamp, modified: stamp, fields: RecordFields())
+        record.parent = parent.map { Reference(recordName: $0, action: .none) }
+        record.share = share.map { Reference(recordName: $0, action: .none) }
+        await cloud.put(record, in: Self.notes)
+    }
+
+    /// Has a process share two records, each with an encrypted value. The server does not show the first share any more.
+    private func shareTwo() async throws -> TwoShares {
+        let line = try server.process().line
+        let patience = Patience(requestTimeout: 60, resourceTimeout: nil, retriesNetworkErrors: false)
+        let conversation = Conversation(line: line, scope: .private, patience: patience)
+        let (exchange, place) = try #require(try await conversation.keyExchange(for: SealedNote.zoneID))
+        var scopes: [ScopeID] = []
+        for share in ["first", "second"] {
+            try await exchange.makeScope(ofShare: (share, "root of \(share)"), at: place, beginning: true)
+            scopes.append(try #require(try await exchange.keys(ofShare: share, at: place)).newest.id.scope)
+            await put("root of \(share)", share: share)
+        }
+        let shares = TwoShares(line: line, first: scopes[0], second: scopes[1])
+        let root = try await shares.database.record(for: id("root of first"))
+        root.encryptedValues["a"] = "apple"
+        try await shares.database.save(root)
+        #expect(try await scope(of: "root of first") == scopes[0])
+        return shares
+    }
+
+    private func scope(of name: String) async throws -> ScopeID {
+        try RecordManifest(#require(try await server.stored(name).manifest)).parts.keyID.scope
+    }
+
+    @Test func `A10: the root of a share is not sealed for another share below whose root the server shows it`() async throws {
+        let shares = try await shareTwo()
+        await cloud.alter("root of first", in: Self.notes) { $0.parent = Reference(recordName: "root of second", action: .none) }
+        let root = try await shares.database.record(for: id("root of first"))
+        root.encryptedValues["a"] = "almond"
+        try await shares.database.save(root)
+        #expect(try await scope(of: "root of first") == shares.first)
+        shares.line.openedKeys.withLock { $0.doubtScopes(inZoneNamed: "Notes") }
+        for (name, expected) in [("first", shares.first), ("second", shares.second)] {
+            let child = SealedNote.note(named: "below \(name)")
+            child.setParent(id("root of \(name)"))
+            try await shares.database.save(child)
+            #expect(try await scope(of: "below \(name)") == expected, "the app has set the parent")
+        }
+    }
+
+    @Test func `A10: the first encrypted value of a record goes into no share because the server shows a parent`() async throws {
+        let shares = try await shareTwo()
+        await put("plain", below: "root of second")
+        let record = try await shares.database.record(for: id("plain"))
+        record.encryptedValues["a"] = "apple"
+        try await shares.database.save(record)
+        #expect(try await ![shares.first, shares.second].contains(scope(of: "plain")))
+    }
+
     // MARK: Another version
 
     @Test func `A11: an old value beside new ones is refused, and so is an old manifest`() async throws {

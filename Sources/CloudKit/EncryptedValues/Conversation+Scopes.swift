@@ -32,19 +32,17 @@
                     if let share = made[name] {
                         try await exchange.makeScope(ofShare: (share, name), at: place, beginning: true)
                         found[index] = .share(share)
-                    } else if let save = places[name] {
-                        if let share = save.share, try await exchange.isRoot(name, ofShare: share, at: place) {
-                            found[index] = .share(share)
-                        } else if let parent = save.parent, steps < Self.parentsMax {
-                            name = parent
-                        } else {
-                            found[index] = .zone
-                        }
+                        continue
+                    }
+                    let step: Step
+                    if let save = places[name] {
+                        step = try await self.step(from: save, exchange, place)
                     } else {
-                        switch try await step(from: name, in: batch.zoneID, exchange, place, isFresh: isFresh) {
-                        case .end(let which): found[index] = which
-                        case .parent(let parent): if steps < Self.parentsMax { name = parent } else { found[index] = .zone }
-                        }
+                        step = try await self.step(from: name, in: batch.zoneID, exchange, place, isFresh: isFresh)
+                    }
+                    switch step {
+                    case .end(let which): found[index] = which
+                    case .parent(let parent): if steps < Self.parentsMax { name = parent } else { found[index] = .zone }
                     }
                 }
             }
@@ -57,6 +55,21 @@
         private enum Step {
             case end(WhichScope)
             case parent(String)
+
+            /// - Parameter parent: its name; nil or empty: there is none.
+            init(_ parent: String?) { self = parent.flatMap { $0.isEmpty ? nil : .parent($0) } ?? .end(.zone) }
+        }
+
+        /// Takes the step from a record that the batch saves. On a device of the owner the parent counts if the app or a
+        /// manifest has said it: the server alone could lead into any share.
+        private func step(from save: ModifyPlan.Save, _ exchange: KeyExchange, _ place: Place) async throws(CKError) -> Step {
+            let name = save.record.recordID.recordName
+            if let share = save.share, try await exchange.isRoot(name, ofShare: share, at: place) { return .end(.share(share)) }
+            if exchange.account.name != place.owner || save.isPlacedByApp { return Step(save.parent) }
+            guard !save.held.isUnopened, let id = save.secrets.manifest.flatMap({ try? RecordManifest($0) })?.parts.keyID.scope,
+                let keys = try await exchange.zoneKeys(at: place, holding: id), keys.newest.id.scope == id
+            else { return .end(.zone) }
+            return keys.manifest.parts.isRoot(name) ? .end(.id(id)) : Step(save.secrets.parent)
         }
 
         /// Takes a step on the way to the root of a share.
@@ -71,15 +84,23 @@
             guard case .record(let record)? = try await unjournaled.lookup(request).records.first else { return .end(.zone) }
             let shown = ShownRecord(record: record, id: recordID)
             guard let opened = await unjournaled.opened([shown], asked: [], since: moment).results.first ?? nil else { return .end(.zone) }
-            if case .failure(let error) = opened { throw error }
+            let fields: EncryptedFields
+            switch opened {
+            case .success(let found): fields = found
+            case .failure(let error): throw error
+            }
             if let share = record.share?.recordName, try await exchange.isRoot(name, ofShare: share, at: place) { return .end(.share(share)) }
-            guard let bytes = record.manifest, let form = try? RecordManifest(bytes) else {
+            let isOwn = exchange.account.name == place.owner
+            guard let bytes = record.manifest, let form = try? RecordManifest(bytes), !isOwn || !fields.isUnopened else {
                 // Nobody has signed the parent of a plain record. The server could lead the owner into any share with
                 // it.
-                return exchange.account.name == place.owner ? .end(.zone) : record.parent.map { .parent($0.recordName) } ?? .end(.zone)
+                return isOwn ? .end(.zone) : Step(record.parent?.recordName)
             }
-            if !isFresh { return .end(.id(form.parts.keyID.scope)) }
-            return record.parent.map { .parent($0.recordName) } ?? .end(.zone)
+            let id = form.parts.keyID.scope
+            // No manifest has the parent of the root of its scope.
+            if !isFresh { return .end(.id(id)) }
+            if isOwn, try await exchange.zoneKeys(at: place, holding: id)?.manifest.parts.isRoot(name) ?? true { return .end(.id(id)) }
+            return Step(record.parent?.recordName)
         }
     }
 
@@ -87,7 +108,7 @@
         /// Returns whether a share of records has keys, and this record at its root.
         fileprivate func isRoot(_ name: String, ofShare share: String, at place: Place) async throws(CKError) -> Bool {
             guard let keys = try await keys(ofShare: share, at: place) else { return false }
-            return keys.manifest.parts.root.utf8.elementsEqual(name.utf8)
+            return keys.manifest.parts.isRoot(name)
         }
     }
 #endif

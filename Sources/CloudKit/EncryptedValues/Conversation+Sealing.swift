@@ -162,7 +162,7 @@ extension Conversation {
                 let save = batch.saves[index]
                 if save.needsSealing { return true }
                 if save.secrets.manifest != nil { return save.parent == nil && roots.contains(save.record.recordID.recordName) }
-                return hasShares && save.parent != nil && save.change.recordChangeTag == nil
+                return hasShares && save.parent != nil && save.change.recordChangeTag == nil && save.isPlacedByApp
             }
         }
 

@@ -17,6 +17,8 @@
             let share: String?
             /// The scope for which the record is sealed; nil: it has no manifest, and nobody has signed its parent.
             let scope: ScopeID?
+            /// Whether the record is the root of the share that its scope is of. No manifest has its parent.
+            var isRootOfScope = false
         }
 
         /// The most records of a zone. A zone with more is left as it is.
@@ -31,7 +33,7 @@
             var (next, steps) = (name, 0)
             while let node = nodes[next], steps <= nodes.count {
                 if let share = node.share, roots[share]?.utf8.elementsEqual(next.utf8) == true { return .success(share) }
-                guard let parent = node.parent else { return .success(nil) }
+                guard !node.isRootOfScope, let parent = node.parent else { return .success(nil) }
                 guard node.scope != nil else { return .failure(.cannotBeSealed) }
                 (next, steps) = (parent, steps + 1)
             }
@@ -79,15 +81,17 @@
                 let page = try await conversation.changes(ChangesZoneRequest(zones: [item])).page()
                 for case .record(let record) in page.records where record.sharing == nil {
                     let form = record.manifest.flatMap { try? RecordManifest($0) }
+                    var isRoot = false
                     if let form {
                         guard let keys = try await zoneKeys(at: place, holding: form.parts.keyID.scope), (try? keys.open(record, asked: nil)) != nil
                         else {
                             outcome.left += 1
                             continue
                         }
+                        isRoot = keys.manifest.parts.isRoot(record.recordName)
                     }
                     tree.nodes[record.recordName] = RecordTree.Node(
-                        parent: record.parent?.recordName, share: record.share?.recordName, scope: form?.parts.keyID.scope)
+                        parent: record.parent?.recordName, share: record.share?.recordName, scope: form?.parts.keyID.scope, isRootOfScope: isRoot)
                 }
                 guard tree.nodes.count <= RecordTree.recordsMax else {
                     line.log("CloudKit: the zone '\(place.zone)' has too many records to be sealed anew for its shares")

@@ -16,6 +16,8 @@ struct ModifyPlan {
         let created: Timestamp?
         /// Whether the save changes the record's parent.
         let isMoved: Bool
+        /// Whether the app has said what the parent is: it has made or moved the record. Otherwise the server has.
+        var isPlacedByApp: Bool { created == nil || isMoved }
         /// The name of the parent after the save; nil for none.
         let parent: String?
         /// The name of the share of records of which the record is the root; nil: it is the root of none.

@@ -239,8 +239,11 @@ extension ScopeManifest.Parts {
     /// so that it is left out.
     /// - Parameter parent: The name of the record's parent; empty for none.
     package func boundParent(of record: String, _ parent: String) -> String {
-        root.utf8.elementsEqual(record.utf8) ? "" : parent
+        isRoot(record) ? "" : parent
     }
+
+    /// Whether the scope is that of a share of records with this record at its root.
+    package func isRoot(_ record: String) -> Bool { root.utf8.elementsEqual(record.utf8) }
 
     /// Returns the proof of a version; nil for a version that readers do not take.
     package func keyProof(of version: UInt32) -> Digest? {
