@@ -224,6 +224,18 @@ struct HostileRecordsTests {
         for result in try await shown(to: database) { #expect(result.word == "internalError") }
     }
 
+    @Test func `A12: a record that was seen in a share does not go back to the zone as it was before`() async throws {
+        let shares = try await shareTwo()
+        let database = shares.database
+        let record = try await database.save(SealedNote.note())
+        let old = try await server.stored("note")
+        record.setParent(id("root of second"))
+        try await database.save(record)
+        #expect(try await scope(of: "note") == shares.second)
+        await cloud.alter("note", in: Self.notes) { $0 = old }
+        #expect(await thrown { try await database.record(for: SealedNote.id) }?.code == .internalError)
+    }
+
     @Test func `A12: a record that lost its values and its manifest is refused by a process that has seen them`() async throws {
         let database = try server.database()
         try await database.save(SealedNote.note())

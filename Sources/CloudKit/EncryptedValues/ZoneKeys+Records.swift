@@ -66,10 +66,11 @@
             var sealed: [String: NacreEncryptionForms.SealedValue] = [:]
             for (name, value) in shown { sealed[name] = try? NacreEncryptionForms.SealedValue(value.bytes) }
             guard sealed.count == shown.count else { throw .changed }
-            // A zone that came again under its name has another scope, and its records begin anew. Only the owner
-            // writes in the zone's scope beside shares of records, so that a move into such a share alone needs an
-            // admission.
-            let earlier = kept.flatMap { $0.scope == newest.id.scope || !manifest.parts.root.isEmpty ? $0 : nil }
+            // A zone that came again under its name has another scope, and its records begin anew. A record that was
+            // seen in a share does not: a version from before its move there is no later one.
+            let earlier = kept.flatMap {
+                $0.scope == newest.id.scope || !manifest.parts.root.isEmpty || scopesOfShares.contains($0.scope) ? $0 : nil
+            }
             // The bytes of files come later, and are held against the roots then.
             var files: [String: [Digest]] = [:]
             for listed in form.parts.files {

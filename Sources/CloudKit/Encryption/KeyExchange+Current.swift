@@ -58,6 +58,13 @@
             return parts.root.isEmpty ? zone : "\(zone)\n\(Hex.encode(parts.scope.bytes))"
         }
 
+        /// The scopes of shares of a zone's records that were seen.
+        /// - Parameter parts: those of the zone's own scope.
+        func scopesOfShares(beside parts: ScopeManifest.Parts, for account: AccountName) -> Set<ScopeID> {
+            let name = "\(Self.name(ofScope: parts, for: account))\n"
+            return Set(self[keyPath: Self.scopes(of: parts.place, for: account)].filter { $0.key.hasPrefix(name) }.values.map(\.scope))
+        }
+
         /// The name of a share among the wishes.
         /// - Parameter share: the name of the record of a share of records; nil: the zone is shared as a whole.
         static func name(ofShare share: String?, inZone zone: String) -> String { share.map { "\(zone)\n\($0)" } ?? zone }

@@ -228,6 +228,8 @@
         /// The name of the record of the share of records whose keys they are; nil: they are the zone's, or it is not
         /// known.
         var share: String?
+        /// The scopes of shares of the zone's records that this device has seen. Those of a share have none.
+        var scopesOfShares: Set<ScopeID> = []
         /// The secrets of links by their names: the ID of the participant of a one-time link, and nothing for the share's
         /// own. A scope of a share of records has none.
         var links: [String: LinkSecret] = [:]
@@ -316,7 +318,8 @@
             let (links, joinings) = newest.links(of: shown, at: place)
             return ZoneKeys(
                 place: place, newest: newest, older: older, chain: chain, accounts: accounts, account: log.account, device: own.device,
-                sender: wrap.sender, share: shown.which.share, links: links, joinings: joinings)
+                sender: wrap.sender, share: shown.which.share, scopesOfShares: scopesOfShares(beside: manifest.parts, for: log.account),
+                links: links, joinings: joinings)
         }
 
         /// Verifies the logs of another user's account that a server shows, and keeps the head of the newest. Any

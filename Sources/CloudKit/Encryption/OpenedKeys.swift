@@ -104,8 +104,11 @@
                 var keys = keys
                 keys.share = keys.share ?? shares[id]?.share
                 shares[id] = keys
+                zones[keys.place]?.scopesOfShares.insert(id)
                 return
             }
+            var keys = keys
+            keys.scopesOfShares.formUnion(zones[keys.place]?.scopesOfShares ?? [])
             if zones.count >= Self.zonesMax, let other = zones.keys.first { zones[other] = nil }
             zones[keys.place] = keys
         }
