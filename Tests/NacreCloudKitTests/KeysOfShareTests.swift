@@ -3,6 +3,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 import NacreEncryption
 import NacreEncryptionForms
+import NacreLocks
 import Testing
 
 @testable import CloudKit
@@ -113,5 +114,50 @@ struct KeysOfShareTests {
         list.participants = [bob]
         for _ in 0..<2 { try await exchange.meet(list, at: place) }
         #expect(setting.log.entries.count { $0.contains("have no keys") } == 1)
+    }
+
+    // MARK: Shares of records
+
+    /// Makes the keys of a share of the notes whose root is the list.
+    private func makeScope() async throws -> (exchange: KeyExchange, place: Place) {
+        await cloud.addZone("Notes")
+        let (exchange, place) = try #require(try await conversation(.private).keyExchange(for: KeyDevice.notes))
+        try await exchange.makeScope(ofShare: ("share", "list"), at: place, beginning: true)
+        return (exchange, place)
+    }
+
+    @Test(arguments: [CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys, .allKeys])
+    func `what hangs on a moved record is looked through whatever the policy of the save, also once its keys were forgotten`(
+        policy: CKModifyRecordsOperation.RecordSavePolicy
+    ) async throws {
+        _ = try await makeScope()
+        let database = CKContainer(line: device.line).privateCloudDatabase
+        let record = try await database.save(SealedNote.note())
+        #expect(await !cloud.paths.contains("changes/zone"))
+        device.line.openedKeys.withLock { $0.forgetShared() }
+        record.setParent(CKRecord.ID(recordName: "list", zoneID: KeyDevice.notes))
+        let results = try await database.modifyRecords(saving: [record], deleting: [], savePolicy: policy).saveResults
+        _ = try results[record.recordID]?.get()
+        #expect(await cloud.paths.contains("changes/zone"))
+    }
+
+    @Test func `the end of a share is noticed once its keys were forgotten, and by another process of the device`() async throws {
+        let folder = try TemporaryFolder()
+        let device = try KeyDevice(cloud, in: folder)
+        await cloud.addZone("Notes")
+        let patience = Patience(requestTimeout: 60, resourceTimeout: nil, retriesNetworkErrors: false)
+        let conversation = Conversation(line: device.line, scope: .private, patience: patience)
+        let (exchange, place) = try #require(try await conversation.keyExchange(for: KeyDevice.notes))
+        try await exchange.makeScope(ofShare: ("share", "list"), at: place, beginning: true)
+        for line in [device.line, try KeyDevice(cloud, in: folder).line] {
+            line.openedKeys.withLock { $0.forgetShared() }
+            let before = await cloud.paths.count { $0 == "changes/zone" }
+            let database = CKContainer(line: line).privateCloudDatabase
+            for name in ["other", "share"] {
+                let recordID = CKRecord.ID(recordName: name, zoneID: KeyDevice.notes)
+                _ = try await database.modifyRecords(saving: [], deleting: [recordID]).deleteResults[recordID]?.get()
+                #expect(await cloud.paths.count { $0 == "changes/zone" } == before + (name == "share" ? 1 : 0))
+            }
+        }
     }
 }

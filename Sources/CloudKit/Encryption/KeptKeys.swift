@@ -37,6 +37,9 @@
             package let head: ChainHead
             /// The scopes that the zone's name had before, the newest last. A server that shows one again rolls back.
             package let before: [ScopeID]
+            /// The name of the record of the share of records whose scope it is; nil: it is a zone's, or was never asked
+            /// for by that name.
+            package var share: String?
         }
 
         static let scopesMax = 10_000
@@ -102,6 +105,7 @@
             var number: UInt64
             var hash: String
             var before: [String]?
+            var share: String?
         }
 
         struct Tree: Codable, Equatable {
@@ -191,7 +195,7 @@
         init(_ seen: KeptKeys.SeenScope) {
             self.init(
                 scope: Hex.encode(seen.scope.bytes), number: seen.head.number, hash: Hex.encode(seen.head.hash.bytes),
-                before: seen.before.isEmpty ? nil : seen.before.map { Hex.encode($0.bytes) })
+                before: seen.before.isEmpty ? nil : seen.before.map { Hex.encode($0.bytes) }, share: seen.share)
         }
     }
 
@@ -222,7 +226,7 @@
         fileprivate init(_ seen: KeyFile.Scope) throws {
             self.init(
                 scope: try fixed(seen.scope), head: ChainHead(number: seen.number, hash: try fixed(seen.hash)),
-                before: try (seen.before ?? []).map { try fixed($0) })
+                before: try (seen.before ?? []).map { try fixed($0) }, share: seen.share)
         }
     }
 

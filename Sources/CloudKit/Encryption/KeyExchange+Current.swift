@@ -80,6 +80,11 @@
             scopes.filter { $0.key.contains("\n") }.map { (Self.zone(in: $0.key), $0.value.scope) }.sorted { $0.zone < $1.zone }
         }
 
+        /// Returns whether a share of records of a zone of the user's own was seen to have keys, by its name.
+        func hasOwnShare(_ share: String, inZone zone: String) -> Bool {
+            scopes.contains { $0.value.share == share && Self.zone(in: $0.key) == zone }
+        }
+
         /// The name of another user's zone among the kept scopes.
         static func name(ofShared place: Place) -> String { "\(place.owner.user) \(place.zone)" }
     }

@@ -282,7 +282,9 @@
                 logs: Dictionary(all, uniquingKeysWith: { first, _ in first }))
             let manifest = chain.newest
             guard shown.which.isAnswered(by: manifest.parts) else { throw CKError.keysRefused("The server shows the keys of another share") }
-            try see(chain, of: Self.name(ofScope: manifest.parts, for: log.account), in: Self.scopes(of: place, for: log.account))
+            try see(
+                chain, of: Self.name(ofScope: manifest.parts, for: log.account), share: shown.which.share,
+                in: Self.scopes(of: place, for: log.account))
             for participant in manifest.parts.participants where !participant.user.utf8.elementsEqual(log.account.user.utf8) {
                 guard let logs = accounts[participant.user], logs.contains(where: { $0.fingerprint == participant.fingerprint }) else { continue }
                 if let newest = logs.last { try keep(newest) }
@@ -356,8 +358,12 @@
         /// Keeps the head of a zone's scope. A zone that was made again has another scope. One that it had before is
         /// refused. No head that was kept has to go for another zone's: a server that shows many zones, such as those
         /// of users whom it has made up, could have a device forget the one that it wants to roll back.
-        /// - Parameter name: the zone's among the kept scopes.
-        private mutating func see(_ chain: ScopeChain, of name: String, in kept: WritableKeyPath<KeptKeys, [String: SeenScope]>) throws {
+        /// - Parameters:
+        ///   - name: the zone's among the kept scopes.
+        ///   - share: the name of the share of records by which the scope was asked for; nil: it was not.
+        private mutating func see(
+            _ chain: ScopeChain, of name: String, share: String?, in kept: WritableKeyPath<KeptKeys, [String: SeenScope]>
+        ) throws {
             let scope = chain.newest.parts.scope
             var before: [ScopeID] = []
             if let seen = self[keyPath: kept][name] {
@@ -374,7 +380,8 @@
             guard self[keyPath: kept][name] != nil || self[keyPath: kept].count < Self.scopesMax else {
                 throw CKError.tooManyZones(zone: name, most: Self.scopesMax)
             }
-            self[keyPath: kept][name] = SeenScope(scope: scope, head: chain.head, before: before)
+            let share = share ?? self[keyPath: kept][name]?.share
+            self[keyPath: kept][name] = SeenScope(scope: scope, head: chain.head, before: before, share: share)
         }
     }
 

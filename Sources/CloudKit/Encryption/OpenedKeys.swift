@@ -54,11 +54,7 @@
         mutating func doubtScopes(inZoneNamed name: String) { if doubted.count < Self.zonesMax { doubted.insert(name) } }
         func doubtsScopes(inZoneNamed name: String) -> Bool { doubted.contains(name) }
 
-        /// Whether keys of a share of records of a zone are known, or of any.
-        func hasShare(_ share: String, inZoneNamed name: String) -> Bool {
-            shares.values.contains { $0.share == share && $0.place.zone == name }
-        }
-
+        /// Whether keys of a share of records of a zone are known.
         /// - Parameter owner: the name of the user whose zone it is; nil: the account's own.
         func hasShares(inZoneNamed name: String, of owner: String? = nil) -> Bool {
             shares.values.contains { keys in

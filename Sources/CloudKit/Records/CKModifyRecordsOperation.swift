@@ -171,7 +171,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         var links: [Int: ShareLinks] = [:]
         var isOther = zip(batch.saves, answers).contains { save, answer in
             guard case .record = answer else { return false }
-            return save.newShareOfRecords != nil || save.isMoved && save.change.recordChangeTag != nil && save.change.manifest != nil
+            return save.newShareOfRecords != nil || save.isMoved && save.created != nil && save.change.manifest != nil
         }
         for (index, (save, answer)) in zip(batch.saves, answers).enumerated() where save.sharing != nil && !repeated.contains(index) {
             switch answer {
@@ -182,11 +182,11 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             case .deleted: break
             }
         }
-        for (recordID, answer) in zip(batch.deletions, answers.dropFirst(batch.saves.count)) {
-            guard case .deleted = answer else { continue }
-            await conversation.meetEndOfShare(recordID)
-            if conversation.knowsShare(recordID) { isOther = true }
+        let deleted = zip(batch.deletions, answers.dropFirst(batch.saves.count)).compactMap { recordID, answer in
+            if case .deleted = answer { recordID } else { nil }
         }
+        for recordID in deleted { await conversation.meetEndOfShare(recordID) }
+        if await !conversation.sharesWithKeys(among: deleted, in: batch.zoneID).isEmpty { isOther = true }
         if isOther { await conversation.sealByShares(in: batch.zoneID) }
         return links
     }

@@ -74,6 +74,18 @@ extension Conversation {
         if recordID.isZoneWideShare { _ = await meetShare(recordID, nil) }
     }
 
+    /// Returns those of some records of a zone that are shares of records which were seen to have keys.
+    func sharesWithKeys(among recordIDs: [CKRecord.ID], in zone: CKRecordZone.ID) async -> [CKRecord.ID] {
+        #if canImport(NacreEncryption)
+            guard scope == .private, !zone.wire.isDefault, !recordIDs.isEmpty, let (exchange, _) = try? await keyExchange(for: zone),
+                let kept = try? await line.keyStore.keys(of: exchange.account)
+            else { return [] }
+            return recordIDs.filter { kept.hasOwnShare($0.recordName, inZone: zone.zoneName) }
+        #else
+            return []
+        #endif
+    }
+
     /// Seals records of a zone anew whose place in shares of records has changed. An error is told in the log:
     /// `nacre keys reseal` does the rest.
     func sealByShares(in zone: CKRecordZone.ID) async {
@@ -81,22 +93,13 @@ extension Conversation {
             guard scope == .private, !zone.wire.isDefault else { return }
             do throws(CKError) {
                 guard let (exchange, place) = try await keyExchange(for: zone) else { return }
-                guard line.openedKeys.withLock({ $0.hasShares(inZoneNamed: zone.zoneName) }) else { return }
+                guard try await line.keyStore.keys(of: exchange.account).ownShares.contains(where: { $0.zone == zone.zoneName }) else { return }
                 let outcome = try await exchange.sealByShares(at: place)
                 guard outcome.left > 0 else { return }
                 line.log("CloudKit: \(outcome.left) records of the zone '\(zone.zoneName)' stay sealed for the place where they were before")
             } catch {
                 line.log("CloudKit: the records of the zone '\(zone.zoneName)' are not sealed for their shares yet: \(error)")
             }
-        #endif
-    }
-
-    /// Whether this process has the keys of a share of records.
-    func knowsShare(_ recordID: CKRecord.ID) -> Bool {
-        #if canImport(NacreEncryption)
-            line.openedKeys.withLock { $0.hasShare(recordID.recordName, inZoneNamed: recordID.zoneID.zoneName) }
-        #else
-            false
         #endif
     }
 
