@@ -160,4 +160,47 @@ struct KeysOfShareTests {
             }
         }
     }
+
+    /// Has the manifest of the share name Bob.
+    private func addBob(_ exchange: KeyExchange, at place: Place) async throws {
+        let (keys, own) = try #require(try await exchange.currentScope(of: place, .share("share")))
+        let log = try #require(try await exchange.logs(of: "_bob").last)
+        let wish = ShareWish(
+            participant: "2", user: "_bob", permission: ScopeManifest.Permission.readWrite.rawValue,
+            role: ScopeManifest.Role.privateUser.rawValue)
+        let participants = own.participants(after: keys.manifest.parts, wishes: [wish], list: nil, logs: ["_bob": log])
+        let request = try own.nextManifest(
+            after: keys, participants: participants, logs: ["_bob": log], mustRenew: true, stamp: 2_000, using: KeyRandom(source: nil))
+        try await exchange.send(try #require(request), at: place)
+        #expect(try await exchange.currentScope(of: place, .share("share"))?.keys.manifest.parts.participants.count == 2)
+    }
+
+    @Test func `the end of a share of records takes its keys from all who took part, and so does another share of its name`() async throws {
+        try await addBobsKeys()
+        await cloud.change { $0.scopes = [:] }
+        let (exchange, place) = try await makeScope()
+        let ends: [() async throws -> Void] = [
+            {
+                let recordID = CKRecord.ID(recordName: "share", zoneID: KeyDevice.notes)
+                let results = try await CKContainer(line: device.line).privateCloudDatabase.modifyRecords(saving: [], deleting: [recordID])
+                _ = try results.deleteResults[recordID]?.get()
+            }, { try await exchange.makeScope(ofShare: ("share", "list"), at: place, beginning: true) },
+        ]
+        for end in ends {
+            try await addBob(exchange, at: place)
+            let version = try #require(try await exchange.keys(ofShare: "share", at: place)).newest.id.version
+            try await end()
+            let keys = try #require(try await exchange.currentScope(of: place, .share("share"))).keys
+            #expect(keys.manifest.parts.participants.map(\.role) == [.owner] && keys.newest.id.version == version + 1)
+        }
+    }
+
+    @Test func `a share of a name with another root than before is refused`() async throws {
+        let (exchange, place) = try await makeScope()
+        try await exchange.makeScope(ofShare: ("share", "list"), at: place, beginning: true)
+        let error = await #expect(throws: CKError.self) {
+            try await exchange.makeScope(ofShare: ("share", "diary"), at: place, beginning: true)
+        }
+        #expect(error?.code == .invalidArguments)
+    }
 }

@@ -74,6 +74,13 @@ extension CKError {
             details: [.field: field, .remedy: "Set the assets of the field '\(field)' anew, with the files, and save the record"])
     }
 
+    /// A new share of records has the name of an earlier one with keys, and another root.
+    static func otherRoot(of share: String) -> CKError {
+        .malformed(
+            "An earlier share '\(share)' had another record at its root",
+            remedy: "Give the new share another record name: the keys of a share are for one root")
+    }
+
     /// The zone is another user's, and has no keys yet.
     static var noKeysOfZone: CKError {
         .malformed("The zone's owner has made no keys for encrypted values of its participants")

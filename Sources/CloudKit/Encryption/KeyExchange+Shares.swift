@@ -79,16 +79,25 @@
             return share
         }
 
-        /// Makes the scope of a share of records that this device's app is about to save.
+        /// Makes the scope of a share of records that this device's app is about to save. One of an earlier share of the
+        /// name is taken from those who took part in that.
         /// - Parameters:
         ///   - share: the names of the share's record and of the record at its root, as the app has them: the server
         ///     could name another root.
         ///   - beginning: whether an account without keys gets them. Without them nothing is made otherwise.
+        /// - Throws: `invalidArguments` if an earlier share of the name had another root: a scope has one for ever.
         func makeScope(ofShare share: (name: String, root: String), at place: Place, beginning: Bool) async throws(CKError) {
             guard place.owner == account.name else { return }
             if !beginning, try await line.keyStore.keys(of: account).device == nil { return }
             for _ in 0..<Self.triesMax {
-                if try await keys(ofShare: share.name, at: place) != nil { return }
+                if let keys = try await keys(ofShare: share.name, at: place) {
+                    guard keys.manifest.parts.isRoot(share.root) else { throw .otherRoot(of: share.name) }
+                    guard keys.manifest.parts.isShared else { return }
+                    // The server refuses a share of a name that another has. That one keeps its participants.
+                    let zone = ZoneID(zoneName: place.zone)
+                    if try await self.share(of: zone, named: share.name, in: conversation) == nil { try await end(share: share.name, at: place) }
+                    return
+                }
                 let own: OwnKeys
                 if beginning {
                     own = try await ownKeysForSaving()
@@ -98,6 +107,21 @@
                 }
                 let first = try own.firstKey(at: place, share: share, stamp: line.timekeeper.stamp, using: line.timekeeper.keyRandom)
                 try await send(first, at: place)
+            }
+            throw .keysAreBusy
+        }
+
+        /// Takes the keys of a share of records that this device's app has ended from all who took part: the next version
+        /// of its key is the owner's alone. The server's list of participants is not asked for.
+        func end(share: String, at place: Place) async throws(CKError) {
+            let name = KeptKeys.name(ofShare: share, inZone: place.zone)
+            try await line.keyStore.update(account) { kept throws(CKError) in kept.setWishes([], ofZone: name) }
+            for _ in 0..<Self.triesMax {
+                guard let (keys, own) = try await currentScope(of: place, .share(share)) else { return }
+                let next = try own.nextManifest(
+                    after: keys, participants: [own.owner], logs: keys.logs, stamp: line.timekeeper.stamp, using: line.timekeeper.keyRandom)
+                guard let next else { return }
+                try await send(next, at: place)
             }
             throw .keysAreBusy
         }

@@ -186,7 +186,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             if case .deleted = answer { recordID } else { nil }
         }
         for recordID in deleted { await conversation.meetEndOfShare(recordID) }
-        if await !conversation.sharesWithKeys(among: deleted, in: batch.zoneID).isEmpty { isOther = true }
+        if await conversation.meetEndsOfShares(among: deleted, in: batch.zoneID) { isOther = true }
         if isOther { await conversation.sealByShares(in: batch.zoneID) }
         return links
     }

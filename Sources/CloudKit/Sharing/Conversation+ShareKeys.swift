@@ -74,15 +74,25 @@ extension Conversation {
         if recordID.isZoneWideShare { _ = await meetShare(recordID, nil) }
     }
 
-    /// Returns those of some records of a zone that are shares of records which were seen to have keys.
-    func sharesWithKeys(among recordIDs: [CKRecord.ID], in zone: CKRecordZone.ID) async -> [CKRecord.ID] {
+    /// Takes the keys of the shares of records that are among some deleted records of a zone from all who took part. An
+    /// error is told in the log.
+    /// - Returns: whether there are shares with keys among them, as far as this device has seen.
+    func meetEndsOfShares(among recordIDs: [CKRecord.ID], in zone: CKRecordZone.ID) async -> Bool {
         #if canImport(NacreEncryption)
-            guard scope == .private, !zone.wire.isDefault, !recordIDs.isEmpty, let (exchange, _) = try? await keyExchange(for: zone),
+            guard scope == .private, !zone.wire.isDefault, !recordIDs.isEmpty, let (exchange, place) = try? await keyExchange(for: zone),
                 let kept = try? await line.keyStore.keys(of: exchange.account)
-            else { return [] }
-            return recordIDs.filter { kept.hasOwnShare($0.recordName, inZone: zone.zoneName) }
+            else { return false }
+            let shares = recordIDs.map(\.recordName).filter { kept.hasOwnShare($0, inZone: zone.zoneName) }
+            for share in shares {
+                do throws(CKError) {
+                    try await exchange.end(share: share, at: place)
+                } catch {
+                    line.log("CloudKit: the keys of the share '\(share)', which has ended, are not taken from who took part yet: \(error)")
+                }
+            }
+            return !shares.isEmpty
         #else
-            return []
+            return false
         #endif
     }
 
@@ -142,7 +152,7 @@ extension CKRecord.ID {
 extension ModifyPlan.Save {
     /// The names of the record and of the root of a share of records that the save makes; nil: it makes none.
     var newShareOfRecords: (name: String, root: String)? {
-        guard change.recordChangeTag == nil, let root = sharing?.rootName else { return nil }
+        guard created == nil, change.recordChangeTag == nil, let root = sharing?.rootName else { return nil }
         return (record.recordID.recordName, root)
     }
 }
