@@ -79,6 +79,6 @@ struct RecordTreeTests {
         for name in ["list", "item", "leaf"] { #expect(share(above: name) == .success("share")) }
         #expect(share(above: "below") == .failure(.cannotBeSealed), "nobody has signed the parent of a plain record")
         for name in ["alone", "claimed", "ring"] { #expect(share(above: name) == .success(nil), "\(name)") }
-        for name in ["hidden", "inside"] { #expect(share(above: name) == .success(nil), "no manifest has the parent of the root of its scope") }
+        for name in ["hidden", "inside"] { #expect(share(above: name) == .success(nil), "no manifest has the parent of a root") }
     }
 }

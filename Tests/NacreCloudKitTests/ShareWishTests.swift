@@ -153,6 +153,35 @@ struct ShareWishTests {
         #expect(try ScopeManifest(added.manifest).parts.version == 2 && added.wraps.count == 3)
     }
 
+    @Test func `the manifest that closes a link names who came by it and is in none, without a key, and the one after does not`() throws {
+        let first = try self.first()
+        let before = try keys(of: alice, after: [first])
+        var random = self.random
+        let secret = try LinkSecret(using: &random)
+        let words = try [bob, bob, carol].map { account in
+            let parts = try #require(
+                Joining.Parts(place: place, keyID: before.newest.id, link: "", user: account.user, fingerprint: account.log.fingerprint))
+            return try secret.joining(parts)
+        }
+        let carols = try #require(try next(after: [first], [carol.wish(.readOnly)]))
+        let open = try keys(of: alice, after: [first, carols])
+        let stays = LinkPlan(permission: .none, oneTime: [])
+        let known = alice.own.participants(after: open.manifest.parts, wishes: [], list: nil, logs: logs)
+        #expect(alice.own.leaving(words, of: open.manifest.parts, besides: known, stays, logs: logs).isEmpty, "no link was closed")
+        var ends = stays
+        ends.mustRenew = true
+        let leaving = alice.own.leaving(words, of: open.manifest.parts, besides: known, ends, logs: logs)
+        #expect(leaving.map(\.user) == ["_bob"])
+        let closing = try #require(
+            try alice.own.nextManifest(
+                after: open, participants: known + leaving, links: ends, logs: logs, stamp: 1_000, using: self.random))
+        let closed = try keys(of: alice, after: [first, carols, closing])
+        let parts = closed.manifest.parts
+        #expect(parts.participants.count == 3 && !parts.readers.contains(bob.log.fingerprint) && closed.newest.id.version == 2)
+        #expect(closing.wraps.count == 2)
+        #expect(alice.own.participants(after: parts, wishes: [], list: nil, logs: logs).map(\.user) == ["_alice", "_carol"])
+    }
+
     @Test func `A2: another account of a participant is an error with both fingerprints`() throws {
         var kept = KeptKeys()
         let name = bob.log.account

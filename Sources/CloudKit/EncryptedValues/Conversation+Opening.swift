@@ -204,16 +204,10 @@ extension ModifyPlan.Batch {
             }
         }
 
-        /// Returns the keys of a record's zone, with the log of its writer: a user who came by a link may write before a
-        /// manifest names them. The server says who it was, and the log and the record's manifest verify that.
+        /// Does what `KeyExchange.withWriter` does.
         private func withWriter(of record: Record, _ zoneKeys: ZoneKeys, _ keys: inout KeysOfAnswer) async -> ZoneKeys {
-            guard zoneKeys.lacksWriter(of: record), case let user = record.modified.userRecordName, keys.writers.insert(user).inserted,
-                let exchange = try? await keyExchange(), let logs = try? await exchange.logs(of: user, isNamed: false), !logs.isEmpty
-            else { return zoneKeys }
-            var zoneKeys = zoneKeys
-            zoneKeys.accounts[user] = logs
-            line.openedKeys.withLock { [zoneKeys] in $0.keep(logs, ofWriter: user, in: zoneKeys, of: exchange.account) }
-            return zoneKeys
+            guard zoneKeys.lacksWriter(of: record), let exchange = try? await keyExchange() else { return zoneKeys }
+            return await exchange.withWriter(of: record, zoneKeys, asked: &keys.writers)
         }
 
         private func open(

@@ -291,7 +291,7 @@
             after keys: ZoneKeys, by own: OwnKeys, askingForList: Bool
         ) async throws(CKError) -> KeysScopesModifyRequest? {
             let zone = KeptKeys.name(ofShare: keys.share, inZone: keys.place.zone)
-            var (list, logs): (ShareList?, [String: KeyLog]) = (nil, keys.logs)
+            var (list, logs, joined): (ShareList?, [String: KeyLog], [Joining]) = (nil, keys.logs, [])
             let lost = own.withoutKeys(in: keys.manifest.parts, logs: logs)
             var wishes = try await line.keyStore.update(account) { kept throws(CKError) in
                 kept.wish(lost.filter { lost in !(kept.wishes[zone] ?? []).contains { $0.user == lost.user } }, inZone: zone)
@@ -302,8 +302,8 @@
             if isNamed, askingForList || !wishes.isEmpty || !keys.joinings.isEmpty {
                 let found = ShareList(try await share(of: ZoneID(zoneName: keys.place.zone), named: keys.share, in: conversation))
                 list = found
-                let joined = await verifiedJoinings(keys, &logs)
-                wishes = try await line.keyStore.update(account) { [wishes, now = line.timekeeper.stamp] kept throws(CKError) in
+                joined = await verifiedJoinings(keys, &logs)
+                wishes = try await line.keyStore.update(account) { [wishes, joined, now = line.timekeeper.stamp] kept throws(CKError) in
                     kept.meet(found.participants, open: found.open, inZone: zone, asked: wishes, now: now)
                     kept.meet(joined, of: keys)
                     return kept.wishes[zone] ?? []
@@ -316,17 +316,19 @@
             if keys.share == nil { line.openedKeys.withLock { $0.note(keys.place, isWaitedFor: !wishes.isEmpty) } }
             // The list takes a participant away once a removal is saved.
             wishes.removeAll { $0.isPending == true && $0.signedPermission == .none }
-            let next = try request(after: keys, by: own, wishes: wishes, list: list, logs: logs)
+            let next = try request(after: keys, by: own, wishes: wishes, list: list, joined: joined, logs: logs)
             if let next { tellNamed(wishes, in: next, after: keys.manifest) }
             return next
         }
 
         private func request(
-            after keys: ZoneKeys, by own: OwnKeys, wishes: [ShareWish], list: ShareList?, logs: [String: KeyLog]
+            after keys: ZoneKeys, by own: OwnKeys, wishes: [ShareWish], list: ShareList?, joined: [Joining] = [], logs: [String: KeyLog]
         ) throws(CKError) -> KeysScopesModifyRequest? {
-            let participants = own.participants(after: keys.manifest.parts, wishes: wishes, list: list?.participants, logs: logs)
+            let (parts, links) = (keys.manifest.parts, keys.linkPlan(wishes, list))
+            var participants = own.participants(after: parts, wishes: wishes, list: list?.participants, logs: logs)
+            participants += own.leaving(joined, of: parts, besides: participants, links, logs: logs)
             return try own.nextManifest(
-                after: keys, participants: participants, links: keys.linkPlan(wishes, list), logs: logs, stamp: line.timekeeper.stamp,
+                after: keys, participants: participants, links: links, logs: logs, stamp: line.timekeeper.stamp,
                 using: line.timekeeper.keyRandom)
         }
 

@@ -91,6 +91,28 @@
                 word.parts.link.isEmpty && parts.participant(named: word.parts.user) == nil && !wishes.contains { $0.user == word.parts.user }
             }.map { ShareWish(visitor: $0.parts.user, parts.linkPermission) }
         }
+
+        /// Returns the participants, without a permission, whom a manifest names for once because their joinings end with
+        /// it: users who came by the share's link and are in no manifest. Later devices find their logs by it, and open
+        /// what they have written.
+        /// - Parameters:
+        ///   - joined: verified words.
+        ///   - next: the participants of the manifest otherwise.
+        ///   - plan: the links of the manifest.
+        func leaving(
+            _ joined: [Joining], of parts: ScopeManifest.Parts, besides next: [ScopeManifest.Participant], _ plan: LinkPlan,
+            logs: [String: KeyLog]
+        ) -> [ScopeManifest.Participant] {
+            guard plan.mustRenew || plan.permission == .none && parts.linkPermission != .none else { return [] }
+            let known = Set((next + parts.participants).map(\.user))
+            let users = Set(joined.filter(\.parts.link.isEmpty).map(\.parts.user)).subtracting(known)
+            return users.sorted().compactMap { user in
+                logs[user].map {
+                    ScopeManifest.Participant(
+                        user: user, fingerprint: $0.fingerprint, head: $0.head, permission: .none, role: .privateUser)
+                }
+            }
+        }
     }
 
     // MARK: Links
@@ -249,6 +271,20 @@
                 if isDone { return }
             }
             throw .keysAreBusy
+        }
+
+        /// Returns keys with the log of a record's writer: a user who came by a link may write before a manifest names
+        /// them. The server says who has made and who has saved the record last, and the log and the record's manifest
+        /// verify that.
+        /// - Parameter asked: the users whose logs were asked for, which is done once.
+        func withWriter(of record: Record, _ keys: ZoneKeys, asked: inout Set<String>) async -> ZoneKeys {
+            var keys = keys
+            for user in [record.modified.userRecordName, record.created.userRecordName] where keys.lacksWriter(of: record) {
+                guard asked.insert(user).inserted, let logs = try? await logs(of: user, isNamed: false), !logs.isEmpty else { continue }
+                keys.accounts[user] = logs
+                line.openedKeys.withLock { [keys] in $0.keep(logs, ofWriter: user, in: keys, of: account) }
+            }
+            return keys
         }
 
         /// Returns the words of users who came by links, whose accounts the server shows as the words name them. Adds

@@ -178,13 +178,16 @@
             _ page: ChangesZoneResponse.Page, since moment: Int, with keys: ZoneKeys, _ round: inout Round, _ pace: PassPace
         ) async throws(CKError) {
             var operations: [RecordOperation] = []
+            var (keys, asked) = (keys, Set<String>())
             for case .record(let record) in page.records where keys.isOld(record) {
                 if record.hasSealedFiles {
                     try await sealFiles(of: record, with: keys, &round, pace)
                     guard !round.isCut, !round.isLate else { return }
                     continue
                 }
-                let kept = line.seenRecords.withLock { $0.version(of: keys.recordID(record.recordName), before: moment) }
+                keys = await withWriter(of: record, keys, asked: &asked)
+                let recordID = keys.recordID(record.recordName)
+                let kept = line.seenRecords.withLock { $0.version(of: recordID, before: moment) }
                 var random = line.timekeeper.keyRandom
                 do throws(SecretFault) {
                     operations.append(try keys.sealingAnew(record, kept: kept, now: line.timekeeper.stamp, using: &random))

@@ -75,7 +75,7 @@
         /// Reads the records of a zone, page by page, and verifies those that have manifests.
         /// - Returns: nil if there are too many.
         private func tree(at place: Place, _ outcome: inout SealedAnew) async throws(CKError) -> RecordTree? {
-            var tree = RecordTree()
+            var (tree, asked) = (RecordTree(), Set<String>())
             var item = ChangesZoneRequest.Item(zoneID: ZoneID(zoneName: place.zone))
             while true {
                 let page = try await conversation.changes(ChangesZoneRequest(zones: [item])).page()
@@ -83,8 +83,12 @@
                     let form = record.manifest.flatMap { try? RecordManifest($0) }
                     var isRoot = false
                     if let form {
-                        guard let keys = try await zoneKeys(at: place, holding: form.parts.keyID.scope), (try? keys.open(record, asked: nil)) != nil
-                        else {
+                        guard var keys = try await zoneKeys(at: place, holding: form.parts.keyID.scope) else {
+                            outcome.left += 1
+                            continue
+                        }
+                        keys = await withWriter(of: record, keys, asked: &asked)
+                        guard (try? keys.open(record, asked: nil)) != nil else {
                             outcome.left += 1
                             continue
                         }
