@@ -73,7 +73,8 @@ struct RecordTreeTests {
             "leaf": .init(parent: "item", share: nil, scope: scope), "plain": .init(parent: "list", share: nil, scope: nil),
             "below": .init(parent: "plain", share: nil, scope: scope), "alone": .init(parent: nil, share: nil, scope: scope),
             "claimed": .init(parent: nil, share: "share", scope: scope), "ring": .init(parent: "ring", share: nil, scope: scope),
-            "hidden": .init(parent: "list", share: nil, scope: scope, isRootOfScope: true), "inside": .init(parent: "hidden", share: nil, scope: scope),
+            "hidden": .init(parent: "list", share: nil, scope: scope, isRootOfScope: true),
+            "inside": .init(parent: "hidden", share: nil, scope: scope),
         ]
         func share(above name: String) -> Result<String?, SecretFault> { tree.share(above: name, roots: ["share": "list"]) }
         for name in ["list", "item", "leaf"] { #expect(share(above: name) == .success("share")) }
