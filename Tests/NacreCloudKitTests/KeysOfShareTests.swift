@@ -203,4 +203,19 @@ struct KeysOfShareTests {
         }
         #expect(error?.code == .invalidArguments)
     }
+
+    @Test func `a folder of keys that cannot be read stops no share of records, and makes no keys`() async throws {
+        let folder = try TemporaryFolder()
+        let account = try #require(KeyDevice.account)
+        let device = try KeyDevice(cloud, in: folder)
+        try await device.line.keyStore.update(account) { kept throws(CKError) in kept.wishes = [:] }
+        let path = device.line.keyStore.path(of: account.fileName)
+        try Data("no keys".utf8).write(to: URL(fileURLWithPath: path))
+        await #expect(throws: CKError.self) { try await device.kept() }
+        let patience = Patience(requestTimeout: 60, resourceTimeout: nil, retriesNetworkErrors: false)
+        let conversation = Conversation(line: device.line, scope: .private, patience: patience)
+        let (exchange, place) = try #require(try await conversation.keyExchange(for: KeyDevice.notes))
+        try await exchange.makeScope(ofShare: ("share", "list"), at: place, beginning: false)
+        #expect(await cloud.keys.scopes.isEmpty)
+    }
 }

@@ -88,7 +88,8 @@
         /// - Throws: `invalidArguments` if an earlier share of the name had another root: a scope has one for ever.
         func makeScope(ofShare share: (name: String, root: String), at place: Place, beginning: Bool) async throws(CKError) {
             guard place.owner == account.name else { return }
-            if !beginning, try await line.keyStore.keys(of: account).device == nil { return }
+            // A folder that cannot be read stops no share of an app that encrypts nothing.
+            if !beginning, (try? await line.keyStore.keys(of: account))?.device == nil { return }
             for _ in 0..<Self.triesMax {
                 if let keys = try await keys(ofShare: share.name, at: place) {
                     guard keys.manifest.parts.isRoot(share.root) else { throw .otherRoot(of: share.name) }
