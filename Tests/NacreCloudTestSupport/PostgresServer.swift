@@ -8,7 +8,8 @@ package import NacrePostgres
 /// A PostgreSQL of the tests, which listens on a socket in a temporary folder. The first store that needs it starts
 /// it; it ends with the tests' process, however that ends.
 package final class PostgresServer: Sendable {
-    /// The folder of PostgreSQL's programs: that of NACRE_POSTGRES, or the newest one of Debian; nil where there is none.
+    /// The folder of PostgreSQL's programs: that of NACRE_POSTGRES, or the newest one of Debian; nil where there is
+    /// none.
     package static let programs: String? = {
         if let named = ProcessInfo.processInfo.environment["NACRE_POSTGRES"] { return named }
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []

@@ -230,8 +230,8 @@
         var share: String?
         /// The scopes of shares of the zone's records that this device has seen. Those of a share have none.
         var scopesOfShares: Set<ScopeID> = []
-        /// The secrets of links by their names: the ID of the participant of a one-time link, and nothing for the share's
-        /// own. A scope of a share of records has none.
+        /// The secrets of links by their names: the ID of the participant of a one-time link, and nothing for the
+        /// share's own. A scope of a share of records has none.
         var links: [String: LinkSecret] = [:]
         /// The words of users who came by these links, which their secrets have proved.
         var joinings: [Joining] = []

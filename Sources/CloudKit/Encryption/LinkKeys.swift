@@ -20,7 +20,8 @@
                 participant: Self.linkID, user: nil, permission: permission.rawValue, role: ScopeManifest.Role.publicUser.rawValue)
         }
 
-        /// Makes the wish that a user who came by the share's link has no key from now on; nil if the user is not known.
+        /// Makes the wish that a user who came by the share's link has no key from now on; nil if the user is not
+        /// known.
         init?(removing participant: ShareParticipant) {
             guard let user = participant.user else { return nil }
             self.init(
@@ -35,7 +36,8 @@
 
         /// Whether the wish is for the permission of the share's link.
         var isLink: Bool { participant == Self.linkID && user == nil }
-        /// Whether the wish removes a user who came by the share's link, and may have its key without a manifest's word.
+        /// Whether the wish removes a user who came by the share's link, and may have its key without a manifest's
+        /// word.
         var removesVisitor: Bool { !isLink && signedRole == .publicUser && signedPermission == .none }
         /// Whether the wish is for a participant who comes by a one-time link and is not there yet.
         fileprivate var waitsForVisitor: Bool { isOneTime == true && user == nil && signedPermission != .none }
@@ -92,9 +94,9 @@
             }.map { ShareWish(visitor: $0.parts.user, parts.linkPermission) }
         }
 
-        /// Returns the participants, without a permission, whom a manifest names for once because their joinings end with
-        /// it: users who came by the share's link and are in no manifest. Later devices find their logs by it, and open
-        /// what they have written.
+        /// Returns the participants, without a permission, whom a manifest names for once because their joinings end
+        /// with it: users who came by the share's link and are in no manifest. Later devices find their logs by it, and
+        /// open what they have written.
         /// - Parameters:
         ///   - joined: verified words.
         ///   - next: the participants of the manifest otherwise.
@@ -134,8 +136,8 @@
         /// The links as they are.
         var linkPlan: LinkPlan { LinkPlan(permission: manifest.parts.linkPermission, oneTime: Set(links.keys).subtracting([""])) }
 
-        /// Returns the links that this device's app wishes, as far as the server's share has them. The share takes links
-        /// away and gives none. A share of records has no links with keys.
+        /// Returns the links that this device's app wishes, as far as the server's share has them. The share takes
+        /// links away and gives none. A share of records has no links with keys.
         /// - Parameter list: nil: the share is not known.
         func linkPlan(_ wishes: [ShareWish], _ list: ShareList?) -> LinkPlan {
             var plan = linkPlan

@@ -15,8 +15,8 @@
         private var zones: [Place: ZoneKeys] = [:]
         /// The keys of shares of records.
         private var shares: [ScopeID: ZoneKeys] = [:]
-        /// The names of zones in which the server has refused the scope of a record that was seen: the way to the root of
-        /// its share is followed to the end from then on.
+        /// The names of zones in which the server has refused the scope of a record that was seen: the way to the root
+        /// of its share is followed to the end from then on.
         private var doubted: Set<String> = []
         /// The user's own zones in which somebody is to take part whose account had no keys.
         private var waiting: Set<Place> = []

@@ -83,9 +83,10 @@
         /// The most records of a request that seals anew.
         static let recordsAnewMax = 50
 
-        /// Seals the values and files of a zone anew that older versions of a key open, some records at a time, and raises
-        /// the oldest version when none is left. A pass that was interrupted is begun anew, and skips what is done. Records
-        /// that the server has in another place are sealed for it first, once, and the pages are read again.
+        /// Seals the values and files of a zone anew that older versions of a key open, some records at a time, and
+        /// raises the oldest version when none is left. A pass that was interrupted is begun anew, and skips what is
+        /// done. Records that the server has in another place are sealed for it first, once, and the pages are read
+        /// again.
         /// - Parameter which: the zone's own scope, or that of a share of its records.
         func sealAnew(_ place: Place, _ which: WhichScope = .zone, at pace: PassPace = PassPace()) async throws(CKError) -> SealedAnew {
             var (outcome, round, hasMoved) = (SealedAnew(zone: place.zone), Round(key: nil), false)

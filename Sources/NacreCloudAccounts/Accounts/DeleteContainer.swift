@@ -55,7 +55,8 @@ extension Registry {
         }
     }
 
-    /// Removes the entry of a container whose data are removed, with its rates, its icon and its keys for push services.
+    /// Removes the entry of a container whose data are removed, with its rates, its icon and its keys for push
+    /// services.
     package func endContainer(_ name: String) async throws {
         try await write(.server) { database, _, transaction in
             // Their keys are the name, a space and an environment.

@@ -164,7 +164,7 @@ extension Cloud {
     /// A chunk that no row of uses names is sought in all assets before it counts as an orphan: a lost row costs no
     /// file. The row is written anew then, and the log is told.
     ///
-    /// Where several servers have the same chunks, one of them may be taking an orphan in: it is removed by a look that
+    /// With several servers on the same chunks, one of them may be taking an orphan in: it is removed by a look that
     /// comes an hour after another one found it, or later.
     ///
     /// Costs a look into the folder, and where it has chunks a call of the store for some hundred databases. Where no

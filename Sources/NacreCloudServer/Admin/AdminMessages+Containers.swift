@@ -8,7 +8,7 @@ extension AdminMessages {
         }
     }
 
-    /// What went with a container.
+    /// The numbers of the things that went with a container.
     package struct ContainerDeletion: Codable, Hashable, Sendable {
         package var name: String
         /// The number of API tokens, server-to-server keys and management tokens.

@@ -126,7 +126,8 @@ import Testing
         let scene = try await Scene()
         defer { scene.service.close() }
         #expect(try await scene.registerBrowser().status == 200)
-        // Bob knows the address of Ada's browser. What he has sent there is sealed for keys of his, which hers does not have.
+        // Bob knows the address of Ada's browser. What he has sent there is sealed for keys of his, which hers does not
+        // have.
         await scene.subscribe(by: "bob")
         #expect(try await scene.registerBrowser(by: "bob").status == 200)
         try await scene.save("a")

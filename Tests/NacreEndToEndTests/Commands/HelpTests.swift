@@ -252,7 +252,7 @@ struct HelpTests {
         (["token", "create", "--container", "iCloud.a.b", "--kind", "api"], "--environment"),
         (["token", "create", "--container", "iCloud.a.b", "--environment", "staging", "--kind", "api"], "--environment"),
         (["user", "create", "ada@example.com"], "--password-stdin"),
-        (["user", "sign-in", "ada@example.com", "--password-stdin"], "--container"),
+        (["user", "sign-in", "ada@example.com", "--password-stdin"], "--api-token"),
         (["container", "create", "iCloud.a.b", "--server", "http://127.0.0.1:1"], "--token-file"),
         (["demo", "--data", "x", "--token-file", "y"], "--token-file"),
         (explain, "--type"), (explain + ["--type", "T", "--filter", "stars"], "--filter"),

@@ -120,7 +120,8 @@ import Testing
             let listed = try await run("plain")
             #expect(listed.status == 0 && listed.output == "\(zone)\tfirst\tphoto\t1\t5\n\(zone)\tfirst\tscan\t1\t3\n", "\(listed)")
             #expect(try await run("plain", zone).output == listed.output)
-            let json = try await run("plain", zone, "--json").object()["plain"] as? [[String: Any]]
+            let printed = try JSONSerialization.jsonObject(with: Data(try await run("plain", zone, "--json").output.utf8)) as? [String: Any]
+            let json = printed?["plain"] as? [[String: Any]]
             #expect(json?.map { $0["field"] as? String } == ["photo", "scan"])
             #expect(try await run("status").output.contains("plain files\t2; nacre keys plain lists them\n"))
 
@@ -129,7 +130,8 @@ import Testing
             try await after.save(first)
             let none = try await run("plain")
             #expect(none.status == 0 && none.output.isEmpty && none.messages.contains("No file outside of the default zone is plain"), "\(none)")
-            let count = try await run("status", "--json").object()["plainFiles"] as? [String: Any]
+            let status = try JSONSerialization.jsonObject(with: Data(try await run("status", "--json").output.utf8)) as? [String: Any]
+            let count = status?["plainFiles"] as? [String: Any]
             #expect(count?["files"] as? Int == 0 && count?["isWhole"] as? Bool == true)
         }
     }

@@ -41,7 +41,7 @@ enum QueryText {
         try all(option, of: call, expected, filter)
     }
 
-    /// What CloudKit has for operators of `NSPredicate`, by their names in upper case.
+    /// The operators of CloudKit in place of those of `NSPredicate`, by their names in upper case.
     private static let substitutes = [
         "CONTAINS": "LIST_CONTAINS for a value of a list, CONTAINS_ALL_TOKENS for words of a text", "LIKE": "BEGINS_WITH or CONTAINS_ALL_TOKENS",
         "MATCHES": "BEGINS_WITH or CONTAINS_ALL_TOKENS", "BEGINSWITH": "BEGINS_WITH", "BETWEEN": "two filters, with >= and <=",

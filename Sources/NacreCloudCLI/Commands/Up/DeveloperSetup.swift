@@ -9,7 +9,7 @@ struct DeveloperSetup: Encodable {
     let url: String
     let user: String
     let envFile: String
-    /// Whose saves bring types and fields in development: `native` for the framework's alone, or `all`.
+    /// The clients whose saves bring types and fields in development: `native` for the framework's alone, or `all`.
     let justInTime: String
     let apiToken: String
     let accountToken: String
