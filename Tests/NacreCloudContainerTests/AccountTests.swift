@@ -63,6 +63,7 @@ import Testing
         let ada = try await cloud.registry.createAccount(email: "ada@example.com", passwordHash: "h").id
         let bob = try await cloud.registry.createAccount(email: "bob@example.com", passwordHash: "h").id
         var names: [String] = []
+        for last in ["a", "b", "c"] { _ = try await cloud.registry.createContainer("iCloud.com.example.\(last)") }
         for account in [ada, bob] {
             for container in ["iCloud.com.example.a", "iCloud.com.example.b"] {
                 for environment in DatabaseKey.Environment.allCases {

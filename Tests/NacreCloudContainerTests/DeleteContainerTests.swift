@@ -1,5 +1,6 @@
 import NacreCloudTestSupport
 import NacreCloudWire
+import NacreLocks
 import Testing
 
 @testable import NacreCloudAccounts
@@ -91,6 +92,20 @@ import Testing
         #expect(try await other.cloud.schemas.schema(of: Self.container, .development).types["Note"]?.fields["text"]?.type == .int64)
     }
 
+    @Test func `a container that is being deleted admits nobody, new or known`() async throws {
+        let scene = try await Scene(try await TestCloud(.memory))
+        let (cloud, registry) = (scene.test.cloud, scene.registry)
+        let bob = try await registry.createAccount(email: "bob@example.com", passwordHash: "h")
+        _ = try await registry.closeContainer(Self.container)
+        for account in [bob, scene.ada] {
+            await #expect(throws: ServerError.noContainer) {
+                try await cloud.admit(account: account.id, to: Self.container, .development)
+            }
+            #expect(try await registry.appUsers(of: account.id).contains { $0.container == Self.container } == false)
+        }
+        #expect(try await cloud.admit(account: scene.ada.id, to: Self.other, .development) == scene.names[Self.other])
+    }
+
     @Test func `a deletion that was interrupted shuts the container at once, and is finished by another one`() async throws {
         let scene = try await Scene(try await TestCloud(.memory))
         let (cloud, registry) = (scene.test.cloud, scene.registry)
@@ -100,7 +115,10 @@ import Testing
         await #expect(throws: ServerError.noContainer) {
             try await registry.createAPIToken(container: Self.container, environment: .development, name: "app")
         }
-        #expect(try await cloud.deleteContainer(Self.container) == ContainerDeletion(credentials: 0, accounts: 1, databases: 2))
+        let forgotten = Locked(0)
+        let deletion = try await cloud.deleteContainer(Self.container) { forgotten.withLock { $0 += 1 } }
+        #expect(deletion == ContainerDeletion(credentials: 0, accounts: 1, databases: 2))
+        #expect(forgotten.withLock { $0 } == 2, "once the container is closed, and once its accounts are out")
         #expect(try await registry.createContainer(Self.container).isNew)
     }
 }

@@ -35,9 +35,19 @@ extension Cloud {
     }
 
     /// Admits an account to a container: gives it a user record name there, and makes the user's records.
+    ///
+    /// A deletion closes the container and then looks for names; this gives the name and then looks whether the
+    /// container is closed. So no name outlives the container.
     /// - Returns: The user record name.
+    /// - Throws: `ServerError.noContainer`, also where the container is being deleted.
     package func admit(account: String, to container: String, _ environment: DatabaseKey.Environment) async throws -> String {
         let (name, isNew) = try await registry.userRecordName(of: account, container: container, environment: environment)
+        do {
+            try await registry.requireContainer(container)
+        } catch let error as ServerError where error == .noContainer {
+            try await registry.leave(container, account: account)
+            throw error
+        }
         if isNew {
             try await admit(name, to: container, environment)
         } else {

@@ -19,10 +19,12 @@ extension Cloud {
     /// Each database is cleared in transactions of its own. An interrupted deletion can be run again, and no container
     /// of the name can be made before it is done. Tasks remove the rows and files of deleted zones afterwards. The
     /// trees of its accounts' key logs stay, because devices hold them against what they have seen.
-    /// - Parameter isClosed: Called once no credential of the container is good any more, before its data go.
+    /// - Parameter forget: Forgets what this process remembers of the container's sign-ins. Called once the container is
+    ///   closed, and again once no account has a name in it, before its data go.
     /// - Throws: `ServerError.noContainer`.
-    package func deleteContainer(_ name: String, isClosed: @Sendable () -> Void = {}) async throws -> ContainerDeletion {
+    package func deleteContainer(_ name: String, forget: @Sendable () -> Void = {}) async throws -> ContainerDeletion {
         let credentials = try await registry.closeContainer(name)
+        forget()
         for key in credentials where key.kind == .server { try await registry.leave(name, account: ServerKeyEntry.account(ofKey: key.id)) }
         var deletion = ContainerDeletion(credentials: credentials.count)
         var last: DatabaseID?
@@ -35,7 +37,8 @@ extension Cloud {
             }
             last = next
         } while last != nil
-        isClosed()
+        // A request may have read a sign-in before it went, and remembered it after the first call.
+        forget()
         admitted.removeAll()
         for environment in DatabaseKey.Environment.allCases {
             try await eachDatabase(of: name, environment) { row in

@@ -84,8 +84,8 @@ package final class Authenticator: Sendable {
         var userRecordNames: [String: String] = [:]
         var deviceID: String
 
-        /// Admits the user of a token to its containers; nil for an entry with an environment that this version does
-        /// not know.
+        /// Admits the user of a token to those of its containers that are there; nil for an entry with an environment
+        /// that this version does not know.
         init?(_ entry: AccountTokenEntry, in cloud: Cloud) async throws {
             guard let environment = DatabaseKey.Environment(rawValue: entry.environment) else { return nil }
             id = entry.id
@@ -93,7 +93,9 @@ package final class Authenticator: Sendable {
             self.environment = environment
             deviceID = Authenticator.deviceID(entry.id)
             for container in entry.containers {
-                userRecordNames[container] = try await cloud.admit(account: entry.account, to: container, environment)
+                do {
+                    userRecordNames[container] = try await cloud.admit(account: entry.account, to: container, environment)
+                } catch let error as ServerError where error == .noContainer {}
             }
         }
     }

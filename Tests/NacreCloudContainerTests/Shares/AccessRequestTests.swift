@@ -15,6 +15,7 @@ import Testing
         let registry = scene.world.cloud.registry
         let account = try await registry.createAccount(email: "\(name)@example.com", passwordHash: "h")
         #expect(try await registry.verifyEmail("\(name)@example.com", of: account.id))
+        _ = try await registry.createContainer(TestCloud.container)
         let user = try await scene.world.cloud.admit(account: account.id, to: TestCloud.container, .development)
         return Caller(.user(user), account: account.id)
     }

@@ -121,6 +121,7 @@ private struct ShareRun {
         scene = try await ShareScene(engine)
         oracle.texts = ["note": "first"]
         let registry = scene.world.cloud.registry
+        _ = try await registry.createContainer(TestCloud.container)
         for address in ["ben@example.com", "cleo@example.com"] {
             let account = try await registry.createAccount(email: address, passwordHash: "h")
             _ = try await registry.verifyEmail(address, of: account.id)
