@@ -16,8 +16,12 @@ extension AdminClient {
         return line
     }
 
+    /// Timeout of a container's deletion, which passes over all accounts and databases of the server.
+    private static let deletionPatience: Duration = .seconds(3600)
+
     func delete(_ asked: AdminMessages.NewContainerDeletion) async throws -> AdminMessages.ContainerDeletion {
-        try read(AdminMessages.ContainerDeletion.self, try await web.send("POST", "/admin/1/containers/delete", bearer: token, body: asked))
+        let answer = try await web.send("POST", "/admin/1/containers/delete", bearer: token, body: asked, patience: Self.deletionPatience)
+        return try read(AdminMessages.ContainerDeletion.self, answer)
     }
 
     func start(_ asked: AdminMessages.NewBackup) async throws -> AdminMessages.BackupStatus {

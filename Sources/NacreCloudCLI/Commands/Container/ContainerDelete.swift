@@ -10,8 +10,10 @@ enum ContainerDelete {
         "delete", "Delete a container with all its data, after a backup. Nothing else brings it back.",
         discussion: """
             Ends the tokens and keys of its apps, and its users' sign-ins. Then all records, zones and files of both environments go, whoever's they are, and \
-            schemas, roles, shares, webhooks and quotas. Accounts stay. One that was interrupted is run again, and no container of the name can be made before it \
-            is done. The audit log and the request log keep what they have. At a terminal it asks first; elsewhere it wants --yes.
+            schemas, roles, shares, webhooks and quotas. Accounts stay. The server passes over all accounts and databases, and the command waits for an \
+            hour at most. The container is in no list from the beginning. One that was interrupted goes on when the command is called again, from the \
+            first account, and no container of the name can be made before it is done. The audit log and the request log keep what they have. At a \
+            terminal it asks first; elsewhere it wants --yes.
             """,
         arguments: [ContainerCommands.name], options: [backup, noBackup, SharedOptions.yes] + AdminServer.options + [SharedOptions.json]
     ) { call in
