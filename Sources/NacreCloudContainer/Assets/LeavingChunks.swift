@@ -10,6 +10,9 @@ import NacreLocks
 /// does: a remover marks the chunk and then looks for rows that name it; a receiver writes its rows and then looks for
 /// the mark. At least one of them sees the other. The mark outlives the removal, for a receiver that has put its chunk
 /// before the removal and writes its rows after it.
+///
+/// A chunk leaves by one removal at a time: another one leaves it alone until `doubtSeconds` are over. A removal
+/// changes its own mark alone, which it knows by its time.
 struct LeavingChunk: Equatable, Sendable {
     enum State: UInt8 {
         /// No row named the chunk. A server may be taking it in, so it stays for now.
@@ -58,6 +61,15 @@ struct LeavingChunk: Equatable, Sendable {
         }
     }
 
+    fileprivate static func marks(
+        of names: [ChunkName], in database: DatabaseID, _ transaction: any ReadTransaction
+    ) throws -> [ChunkName: LeavingChunk] {
+        let rows = try transaction.entries(in: database, .leavingChunk, keys: names.map(\.text))
+        var marks: [ChunkName: LeavingChunk] = [:]
+        for row in rows { if let name = ChunkName(text: row.key.key) { marks[name] = try LeavingChunk(row) } }
+        return marks
+    }
+
     /// Whether the chunk may be removed from now on, even if it is there again at this moment.
     func mayStillGo(at now: Timestamp) -> Bool { state == .leaving && now < since + Self.doubtSeconds }
 }
@@ -76,69 +88,75 @@ extension Cloud {
     func removeChunks(
         _ names: [ChunkName], after patience: Double = 0, unless needed: @Sendable ([ChunkName]) async throws -> Set<ChunkName>
     ) async throws -> Set<ChunkName> {
-        let removed = Locked<Set<ChunkName>>([])
+        let removal = Locked<(chunks: [ChunkName], mark: LeavingChunk?)>(([], nil))
         let isAlone = store.neighbours == nil
         try await assetStorage().remove(names) { names in
             var kept = try await needed(names)
             var free = names.filter { !kept.contains($0) }
+            var mark: LeavingChunk?
             if !isAlone, !free.isEmpty {
-                let going = try await self.markLeaving(free, after: patience)
+                let mine = LeavingChunk(.leaving, since: self.clock())
+                let going = try await self.markLeaving(free, mine, after: patience)
                 kept.formUnion(Set(free).subtracting(going))
                 let found = going.isEmpty ? [] : try await needed(going)
-                try await self.unmark(Array(found))
+                try await self.change(Array(found), to: nil) { $0 == mine }
                 kept.formUnion(found)
                 free = going.filter { !found.contains($0) }
+                mark = mine
             }
-            removed.withLock { [free] in $0 = Set(free) }
+            removal.withLock { [free, mark] in $0 = (free, mark) }
             return kept
         }
-        let gone = removed.withLock { $0 }
-        if !isAlone { try await mark(Array(gone), .gone) }
-        return gone
+        let (gone, mine) = removal.withLock { $0 }
+        if let mine { try await change(gone, to: LeavingChunk(.gone, since: clock())) { $0 == mine } }
+        return Set(gone)
     }
 
     /// Marks chunks that no row names.
-    /// - Returns: those that are marked as leaving; the others are suspected.
-    private func markLeaving(_ names: [ChunkName], after patience: Double) async throws -> [ChunkName] {
-        let now = clock()
+    /// - Returns: those that have this removal's mark; the others are suspected, or leave by another removal.
+    private func markLeaving(_ names: [ChunkName], _ mark: LeavingChunk, after patience: Double) async throws -> [ChunkName] {
         let known = patience > 0 ? try await marks(of: names) : [:]
-        let going = names.filter { name in patience <= 0 || known[name].map { $0.since + patience <= now } ?? false }
+        let going = names.filter { name in patience <= 0 || known[name].map { $0.since + patience <= mark.since } ?? false }
         let new = Set(names).subtracting(going).filter { known[$0] == nil }
-        try await mark(Array(new), .suspected)
-        try await mark(going, .leaving)
-        return going
+        try await change(Array(new), to: LeavingChunk(.suspected, since: mark.since)) { $0 == nil }
+        return try await change(going, to: mark) { $0.map { !$0.mayStillGo(at: mark.since) } ?? true }
     }
 
-    private func mark(_ names: [ChunkName], _ state: LeavingChunk.State) async throws {
-        let mark = LeavingChunk(state, since: clock())
-        try await change(names) { plan, name, database in plan.entries.append(mark.row(of: name, in: database)) }
-    }
-
-    private func unmark(_ names: [ChunkName]) async throws {
-        try await change(names) { plan, name, database in plan.entriesRemoved.append(LeavingChunk.key(of: name, in: database)) }
-    }
-
-    private func change(_ names: [ChunkName], _ add: (inout WritePlan, ChunkName, DatabaseID) -> Void) async throws {
-        guard !names.isEmpty else { return }
-        let database = try await registry.databaseID(Registry.Part.server.key)
+    /// Gives chunks another mark in place of one that may be changed. The lock of the server's data makes removals
+    /// change marks one after another.
+    /// - Parameters:
+    ///   - next: nil: the mark is removed.
+    ///   - mayChange: says it of the mark that a chunk has.
+    /// - Returns: the chunks whose mark was changed.
+    @discardableResult
+    private func change(
+        _ names: [ChunkName], to next: LeavingChunk?, where mayChange: @escaping @Sendable (LeavingChunk?) -> Bool
+    ) async throws -> [ChunkName] {
+        var changed: [ChunkName] = []
         var rest = names[...]
         while !rest.isEmpty {
-            var plan = WritePlan()
-            for name in rest.prefix(Self.marksTogether) { add(&plan, name, database) }
+            let some = Array(rest.prefix(Self.marksTogether))
             rest = rest.dropFirst(Self.marksTogether)
-            try await store.write { [plan] transaction in
+            changed += try await registry.write(.server) { database, _, transaction in
+                let marks = try LeavingChunk.marks(of: some, in: database, transaction)
+                let free = some.filter { mayChange(marks[$0]) }
+                if free.isEmpty { return .rollback([]) }
+                var plan = WritePlan()
+                if let next {
+                    plan.entries = free.map { next.row(of: $0, in: database) }
+                } else {
+                    plan.entriesRemoved = free.map { LeavingChunk.key(of: $0, in: database) }
+                }
                 try transaction.apply(plan)
-                return .commit(())
+                return .commit(free)
             }
         }
+        return changed
     }
 
     private func marks(of names: [ChunkName]) async throws -> [ChunkName: LeavingChunk] {
         let database = try await registry.databaseID(Registry.Part.server.key)
-        let rows = try await store.read { try $0.entries(in: database, .leavingChunk, keys: names.map(\.text)) }
-        var marks: [ChunkName: LeavingChunk] = [:]
-        for row in rows { if let name = ChunkName(text: row.key.key) { marks[name] = try LeavingChunk(row) } }
-        return marks
+        return try await store.read { try LeavingChunk.marks(of: names, in: database, $0) }
     }
 
     /// Whether all chunks are there of an asset whose rows are written, and no other server is removing one. Costs a

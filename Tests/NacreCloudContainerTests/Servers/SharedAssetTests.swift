@@ -114,6 +114,30 @@ import Testing
         #expect(try await scene.download(asset, of: "b") == Self.bytes)
     }
 
+    @Test func `the mark of a chunk that is being removed stays until its own remover is done, whoever removes it too`() async throws {
+        let scene = try await Scene()
+        let chunk = ChunkName([UInt8](repeating: 9, count: 32))
+        guard let files = scene.remover.cloud.assets as? MemoryAssets else { return #expect(Bool(false), "it is in memory") }
+        files.leave([1, 2, 3], as: chunk)
+        let database = try await scene.cloud.registry.databaseID(Registry.Part.server.key)
+        let (looks, others) = (Locked(0), Locked(0))
+        @Sendable func next(_ count: Locked<Int>) -> Int {
+            count.withLock {
+                $0 += 1
+                return $0
+            }
+        }
+        let gone = try await scene.remover.cloud.removeChunks([chunk]) { _ in
+            guard next(looks) == 2 else { return [] }
+            let marked = try await scene.remover.store.read { try $0.entries(in: database, .leavingChunk, keys: [chunk.text]) }
+            let byOther = try await scene.cloud.removeChunks([chunk]) { names in next(others) == 1 ? [] : Set(names) }
+            #expect(byOther.isEmpty)
+            #expect(try await scene.remover.store.read { try $0.entries(in: database, .leavingChunk, keys: [chunk.text]) } == marked)
+            return []
+        }
+        #expect(gone == [chunk] && files.chunkNames.isEmpty)
+    }
+
     @Test func `a chunk that rows name stays, whoever removes`() async throws {
         let scene = try await Scene()
         let asset = try await scene.upload("a")
