@@ -15,8 +15,6 @@ struct Statement: Sendable {
 
     static let begin = Statement("BEGIN")
     static let beginRead = Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-    /// The transaction is committed without a sync of the disk: kept data makes the server repeat it.
-    static let doneAgain = Statement("SET LOCAL synchronous_commit = off")
     static let commit = Statement("COMMIT")
     static let rollback = Statement("ROLLBACK")
 }
@@ -40,7 +38,7 @@ final class PostgresConnection {
     private var posted: [Sent] = []
     /// prepared[address of the text]: the name under which it is prepared.
     private var prepared: [UInt: String] = [:]
-    private var beginning: [Statement] = []
+    private var beginning: Statement?
     private let preparesStatements: Bool
     /// The number of the run of the data on the server.
     var run: Int64 = Run.none
@@ -85,12 +83,12 @@ final class PostgresConnection {
     var isLost: Bool { PQstatus(handle) != CONNECTION_OK }
 
     /// Begins a transaction with the next statement that is sent.
-    func begin(_ statements: [Statement]) {
-        beginning = statements
+    func begin(_ statement: Statement) {
+        beginning = statement
     }
 
     /// Whether the transaction has sent nothing.
-    var isUntouched: Bool { !beginning.isEmpty }
+    var isUntouched: Bool { beginning != nil }
 
     /// Undoes the open transaction, whatever became of what was sent. A connection that fails here is lost.
     func rollBack() {
@@ -105,8 +103,8 @@ final class PostgresConnection {
     @discardableResult
     func send(_ statement: Statement, _ values: [Value] = []) throws -> Int {
         let first = beginning
-        beginning = []
-        for statement in first { try dispatch(statement, []) }
+        beginning = nil
+        if let first { try dispatch(first, []) }
         return try dispatch(statement, values)
     }
 

@@ -6,7 +6,6 @@ import NacreLocks
 struct PostgresWrite<Value: Sendable>: PostgresRequest {
     private let continuation: CheckedContinuation<Value, any Error>
     private let body: @Sendable (any WriteTransaction) throws -> Ending<Value>
-    private let turn = Turn.current
     private let meter = WorkMeter.current
     private let submitted = ContinuousClock.now
 
@@ -22,7 +21,7 @@ struct PostgresWrite<Value: Sendable>: PostgresRequest {
     }
 
     private func attempt(_ connection: PostgresConnection) -> PostgresAttempt<Value> {
-        connection.begin(turn.isDoneAgain ? [.begin, .doneAgain] : [.begin])
+        connection.begin(.begin)
         let transaction = PostgresTransaction(connection, run: connection.run)
         let ending = Result { try body(transaction) }
         transaction.end()
@@ -111,7 +110,7 @@ struct PostgresRead<Value: Sendable>: PostgresRequest {
     private func attempt(_ connection: PostgresConnection) -> PostgresAttempt<Value> {
         running.begin(connection)
         defer { running.end() }
-        connection.begin([.beginRead])
+        connection.begin(.beginRead)
         let snapshot = PostgresSnapshot(connection, cancellation)
         let result = Result { try body(snapshot) }
         snapshot.end()

@@ -102,7 +102,7 @@ package enum PostgresSchema {
     /// - Returns: The texts of the statements that it ran; none: the database is of this version.
     static func migrate(_ url: String, isDryRun: Bool) throws -> [String] {
         let connection = try PostgresConnection.to(url, preparesStatements: false)
-        connection.begin([.begin])
+        connection.begin(.begin)
         defer { connection.rollBack() }
         let isThere = try connection.ask(.isThere).first { try $0.bool() } ?? false
         let version = isThere ? try connection.ask(.versionLock).first { try $0.integer() } ?? 0 : 0

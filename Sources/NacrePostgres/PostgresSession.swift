@@ -48,7 +48,7 @@ extension PostgresConnection {
     /// Begins a run: the data are another server's, or a copy, or of another history of the same server. Servers that
     /// find that out together begin one run.
     private func beginRun() throws -> Int64 {
-        begin([.begin])
+        begin(.begin)
         let found = try ask(.stateLock).first { (run: try $0.integer(), identity: $0.string(), now: $0.string()) }
         guard let found, found.identity != found.now else {
             rollBack()
