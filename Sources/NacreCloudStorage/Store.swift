@@ -37,10 +37,6 @@ package protocol Store: Sendable {
     func close() async
 }
 
-extension Store {
-    package var neighbours: (any Neighbours)? { nil }
-}
-
 /// The end of a write, with the value that it returns.
 package enum Ending<Value: Sendable>: Sendable {
     case commit(Value)

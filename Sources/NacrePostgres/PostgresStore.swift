@@ -15,6 +15,9 @@ import NacreLocks
 package final class PostgresStore: Store {
     private let engine: PostgresEngine
 
+    /// Other servers may have the database open at any time. No hints pass between them yet.
+    package let neighbours: (any Neighbours)? = UnheardNeighbours()
+
     private init(_ engine: PostgresEngine) {
         self.engine = engine
     }
@@ -84,4 +87,10 @@ package final class PostgresStore: Store {
     package func close() async {
         await withCheckedContinuation { engine.close($0) }
     }
+}
+
+/// Neighbours to which no hint comes: each hint is lost, as hints may be.
+private struct UnheardNeighbours: Neighbours {
+    func tell(_: DatabaseID) {}
+    func listen(_: @escaping @Sendable (DatabaseID) -> Void) {}
 }

@@ -78,6 +78,15 @@ struct PostgresOpening {
         for database in [name, copy] { server.dropDatabase(database) }
     }
 
+    @Test func `a server on PostgreSQL never takes itself for the only one`() async throws {
+        let server = try await PostgresServer.shared
+        let name = try await server.makeDatabase()
+        let store = try await PostgresStore.open(server.url(name))
+        #expect(store.neighbours != nil)
+        await store.close()
+        server.dropDatabase(name)
+    }
+
     @Test(arguments: [
         "postgres://ann:se-cret@127.0.0.1:1/nacre", "postgres://ann:se-cret@[nowhere/nacre", "host=127.0.0.1 port=1 password=se-cret nonsense=1",
         "postgres://ann:se-cret@127.0.0.1:1/nacre?nonsense=se-cret",

@@ -7,6 +7,8 @@ import NacreLocks
 package final class MemoryStore: Store {
     private let state: Locked<MemoryState?>
 
+    package var neighbours: (any Neighbours)? { nil }
+
     /// - Parameter run: The first run; see `beginRun`.
     package init(run: Int64 = Run.first) {
         state = Locked(MemoryState(run: run))

@@ -15,6 +15,8 @@ import NacreLocks
 package final class SQLiteStore: Store {
     private let engine: SQLiteEngine
 
+    package var neighbours: (any Neighbours)? { nil }
+
     private init(_ engine: SQLiteEngine) {
         self.engine = engine
     }
