@@ -156,6 +156,14 @@ import Testing
         #expect(try columns.row("n,Note,,\"\",").fields == ["text": .string("")])
     }
 
+    @Test func `a field that was left out of some record has no column, so that its cells remove nothing`() throws {
+        let columns = RecordColumns(["photo": .asset, "text": .string], without: ["photo"])
+        let photo = RecordRow.Files(field: "photo", paths: ["photo/1"], isList: false)
+        let row = RecordRow(name: "n", type: "Note", fields: ["text": .string("a")], files: [photo])
+        #expect(columns.header == "recordName,recordType,parent,text:STRING" && columns.line(of: row) == "n,Note,,a")
+        #expect(try columns.row(columns.line(of: row)).cleared.isEmpty)
+    }
+
     @Test(arguments: [
         ("n,Note,,a", "cells"), ("n,Note,,\"a\"b,", "cells"), ("n,Note,,a\"b,", "cells"), ("n,Note,,\"a,", "cells"), (",Note,,a,", "recordName"),
         ("n,Note,,a,yesterday", "time is no TIMESTAMP"),

@@ -20,9 +20,12 @@ struct RecordColumns: Equatable {
 
     private(set) var columns: [Column]
 
-    /// - Parameter fields: the types of the fields, by their names.
-    init(_ fields: [String: FieldType]) {
-        columns = [.recordName, .recordType, .parent] + fields.sorted { $0.key < $1.key }.map { .field($0.key, $0.value) }
+    /// - Parameters:
+    ///   - fields: the types of the fields, by their names.
+    ///   - leftOut: fields without a column: an empty cell would remove the value that a record has.
+    init(_ fields: [String: FieldType], without leftOut: Set<String> = []) {
+        let kept = fields.filter { !leftOut.contains($0.key) }
+        columns = [.recordName, .recordType, .parent] + kept.sorted { $0.key < $1.key }.map { .field($0.key, $0.value) }
     }
 
     // MARK: Writing

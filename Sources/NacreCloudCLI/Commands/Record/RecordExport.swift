@@ -26,8 +26,8 @@ enum RecordExport {
         "export", "Write all records of a type that pass all filters, for nacre record import.",
         discussion: """
             \(UserDatabase.credentials) A filter is FIELD OPERATOR VALUE, as for nacre query explain. Values have their types, and come back equal. Encrypted values \
-            stay where they are, and so do files without --files: what is left out is named at the end. The records are read page by page, \
-            and a change meanwhile may be in it or not.
+            stay where they are, and so do files without --files: what is left out is named at the end, and CSV leaves it out of every record, because \
+            an empty cell removes. The records are read page by page, and a change meanwhile may be in it or not.
             """,
         arguments: [RecordCommands.type],
         options: [RecordFileOptions.csv, RecordFileOptions.json, RecordCommands.filter, RecordCommands.sort, fields, files] + RecordFileOptions.place
@@ -51,6 +51,8 @@ enum RecordExport {
         var sealed: Set<String> = []
         var withoutFiles: Set<String> = []
         var failures: [(name: String, error: ServerError)] = []
+        /// The fields that some record has and its row has not.
+        var leftOut: Set<String> { sealed.union(withoutFiles) }
 
         init(database: UserDatabase, folder: String?) {
             (self.database, self.folder) = (database, folder)
@@ -78,7 +80,7 @@ enum RecordExport {
             defer { try? FileManager.default.removeItem(atPath: path) }
             try await run(query, keys) { try file.write(contentsOf: Data(($0.json + "\n").utf8)) }
             try file.close()
-            let columns = RecordColumns(types)
+            let columns = RecordColumns(types, without: leftOut)
             try Output.data(columns.header)
             var rows = try RowFile(path, hasQuotes: false)
             while let row = try rows.next() {
