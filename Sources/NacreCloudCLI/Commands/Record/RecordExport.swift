@@ -50,9 +50,11 @@ enum RecordExport {
         var types: [String: FieldType] = [:]
         var sealed: Set<String> = []
         var withoutFiles: Set<String> = []
-        var failures: [(name: String, error: ServerError)] = []
+        /// Fields with files whose names are no names of folders.
+        var misnamed: Set<String> = []
+        var failures: [(name: String, reason: String)] = []
         /// The fields that some record has and its row has not.
-        var leftOut: Set<String> { sealed.union(withoutFiles) }
+        var leftOut: Set<String> { sealed.union(withoutFiles).union(misnamed) }
 
         init(database: UserDatabase, folder: String?) {
             (self.database, self.folder) = (database, folder)
@@ -66,7 +68,7 @@ enum RecordExport {
                     RecordsQueryResponse.self, "records/query",
                     RecordsQueryRequest(query: query, zoneID: database.zoneID, continuationMarker: marker, desiredKeys: keys))
                 for record in page.records { try take(try await row(of: record)) }
-                failures += page.failures.map { ($0.recordName, $0.error) }
+                failures += page.failures.map { ($0.recordName, $0.error.reason) }
                 marker = page.continuationMarker
             } while marker != nil
         }
@@ -132,10 +134,18 @@ enum RecordExport {
                 withoutFiles.insert(field)
                 return
             }
+            let stem: String
+            do {
+                stem = try RecordRow.checked("\(field)/\(count)")
+            } catch {
+                failures.append((row.name, error.text))
+                misnamed.insert(field)
+                return
+            }
             var paths: [String] = []
             try FileManager.default.createDirectory(atPath: "\(folder)/\(field)", withIntermediateDirectories: true)
             for (index, asset) in assets.enumerated() {
-                let path = try RecordRow.checked("\(field)/\(count)" + (isList ? "-\(index)" : ""))
+                let path = isList ? "\(stem)-\(index)" : stem
                 try await database.download(asset, of: row.name, into: "\(folder)/\(path)")
                 paths.append(path)
             }
@@ -144,15 +154,15 @@ enum RecordExport {
         }
 
         /// Prints what was written, and what was left out.
-        /// - Throws: `CommandFailure` where the server could not answer records.
+        /// - Throws: `CommandFailure` where the server could not answer records, or a field of one has no name for a folder.
         func report() throws {
             Output.message("Exported \(count) records.")
             if !sealed.isEmpty { Output.message("Left out, since they are encrypted: \(sealed.sorted().joined(separator: ", ")).") }
             if !withoutFiles.isEmpty {
                 Output.message("Left out, since they are files: \(withoutFiles.sorted().joined(separator: ", ")). Give --files.")
             }
-            for failure in failures { Output.error("\(failure.name): \(failure.error.reason)") }
-            if !failures.isEmpty { throw CommandFailure(.failure, "\(failures.count) records could not be exported") }
+            for failure in failures { Output.error("\(failure.name): \(failure.reason)") }
+            if !failures.isEmpty { throw CommandFailure(.failure, "\(failures.count) records or files of theirs could not be exported") }
         }
     }
 }
