@@ -27,7 +27,8 @@ enum RecordExport {
         discussion: """
             \(UserDatabase.credentials) A filter is FIELD OPERATOR VALUE, as for nacre query explain. Values have their types, and come back equal. Encrypted values \
             stay where they are, and so do files without --files: what is left out is named at the end, and CSV leaves it out of every record, because \
-            an empty cell removes. The records are read page by page, and a change meanwhile may be in it or not.
+            an empty cell removes. A text that begins with =, +, - or @ stands in CSV as it is, and a spreadsheet may run it as a formula: open a file with \
+            values of other people as text. The records are read page by page, and a change meanwhile may be in it or not.
             """,
         arguments: [RecordCommands.type],
         options: [RecordFileOptions.csv, RecordFileOptions.json, RecordCommands.filter, RecordCommands.sort, fields, files] + RecordFileOptions.place
