@@ -296,6 +296,24 @@ test("the scope of a shared zone that is cut, or of another zone, is refused", a
     }
 });
 
+test("a participant who has seen a shared zone's keys sends no plain file into it when the server shows none", async () => {
+    const texts = new Map();
+    const keyStore = { getKeys: async (name) => texts.get(name), putKeys: async (name, text) => { texts.set(name, text); } };
+    const [ada, first] = [await newPerson("ada"), await newPerson("ben", { keyStore })];
+    const zoneID = { zoneName: "Trip" };
+    await ada.database.saveRecordZones(zoneID);
+    await saved(ada, { recordName: "note", fields: { diagnosis: secret("flu") } }, { zoneID });
+    await first.keys.begin();
+    await first.container.acceptShares((await shared(ada, { participants: [invited(first.user)] }, zoneID)).shortGUID);
+    const theirs = { zoneID: { ...zoneID, ownerRecordName: ada.user } };
+    assert.equal(await diagnosis(inShared(first), "note", theirs), "flu");
+    const ben = inShared(await deviceOf(cloud, first.email, { keyStore }));
+    ben.change = (endpoint, answer) => (endpoint === "keys/scopes/list" ? { ...answer, manifests: [] } : answer);
+    const error = await refusal(saved(ben, { recordName: "never", fields: { scan: new Blob(["a picture"]) } }, theirs));
+    assert.deepEqual([error.ckErrorCode, /this device has seen some/.test(error.reason)], ["ENCRYPTION_REFUSED", true]);
+    assert.ok(!ben.sent.some(({ endpoint }) => endpoint === "assets/upload"));
+});
+
 test("a record of another zone is not taken for one of the zone that was asked", async () => {
     const { ada, zoneID } = await sharedZone();
     await ada.database.saveRecordZones("Other");

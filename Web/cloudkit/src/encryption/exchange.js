@@ -73,14 +73,19 @@ export class Exchange extends AccountExchange {
         const zone = zoneOf(key, opened);
         const found = await this.#currentScope(zone, options);
         if (found) return found.keys;
-        const seen = async () => zone.isOwn && Object.hasOwn((await this.store.read(opened.name)).scopes, key);
+        const seen = async () => {
+            const { scopes, sharedScopes = {} } = await this.store.read(opened.name);
+            return Object.hasOwn(zone.isOwn ? scopes : sharedScopes, key);
+        };
         if (!await seen()) return undefined;
-        const state = await this.accountState(options);
-        if (state.state === "ended") return undefined;
-        checkEnrolled(state);
-        // A log that follows a reset has this device forget the scopes before it.
-        if (!await seen()) return undefined;
-        throw new Fault(`the server shows no keys of zone '${key}', and this device has seen some`);
+        if (zone.isOwn) {
+            const state = await this.accountState(options);
+            if (state.state === "ended") return undefined;
+            checkEnrolled(state);
+            // A log that follows a reset has this device forget the scopes before it.
+            if (!await seen()) return undefined;
+        }
+        throw new Fault(`the server shows no keys of zone '${zone.zone}', and this device has seen some`);
     }
 
     /**
