@@ -139,6 +139,21 @@ test("whom the server's list names and no page has added gets no key, also when 
     assert.equal(await diagnosis(ben, "later", theirs), "new");
 });
 
+test("a share of an answer that has a participant without an ID is refused: the page would add them", async () => {
+    const { ada, zoneID } = await sharedZone();
+    const eve = await newPerson("eve");
+    await eve.keys.begin();
+    ada.change = (endpoint, answer) => {
+        const added = { ...invited(eve.user), acceptanceStatus: "ACCEPTED" };
+        for (const record of answer.records ?? []) if (record.recordName === zoneShare) record.participants.push(added);
+        return answer;
+    };
+    const error = await refusal(shareOf(ada, zoneID));
+    assert.deepEqual([error.ckErrorCode, /participant of a share without an ID/.test(error.reason)], ["ENCRYPTION_REFUSED", true]);
+    ada.change = undefined;
+    assert.equal((await shareOf(ada, zoneID)).participants.length, 2);
+});
+
 test("a permission that the server raises in its list is not raised in the signed one", async () => {
     const { ada, ben, zoneID, theirs } = await sharedZone({ permission: "READ_ONLY" });
     ada.change = (endpoint, answer) => {

@@ -60,6 +60,15 @@ export const isInvited = (listed) => typeof listed === "object" && listed !== nu
     && listed.nacre?.oneTime !== true;
 
 /**
+ * Refuses a list of an answer in which a participant has no ID: only those whom the page adds have none.
+ * @param {Listed[]} participants
+ */
+export function checkIDs(participants) {
+    if (participants.every((one) => !isInvited(one) || (typeof one.participantId === "string" && one.participantId !== ""))) return;
+    throw new Fault("the server shows a participant of a share without an ID");
+}
+
+/**
  * @param {Listed} listed
  * @param {string | undefined} user
  */

@@ -1,7 +1,7 @@
 /** Shares of zones as a whole, in the requests of their owner's page: the keys follow their participants. */
 
 import { zoneShare } from "./exchange.js";
-import { isInvited, permissionOf, roleOf, userOf, wishesOf } from "./participants.js";
+import { checkIDs, isInvited, permissionOf, roleOf, userOf, wishesOf } from "./participants.js";
 
 /** @typedef {import("./participants.js").Wish} Wish */
 /** @typedef {{ signal?: AbortSignal }} Options */
@@ -83,6 +83,7 @@ export class Shares {
      */
     async see({ participants }, zone, options) {
         if (!Array.isArray(participants)) return;
+        checkIDs(participants);
         const shown = this.#shown.get(zone) ?? new Map();
         for (const one of participants.filter(isInvited)) {
             const before = shown.get(one.participantId);
