@@ -115,6 +115,22 @@ test("a device without keys is shown a sealed file without its address, keeps it
     assert.equal(String(await opened(device, (await fetched(device, "mine", inZone)).fields.scan.value)), "other's");
 });
 
+test("a list that was read without keys is not saved shorter or in another order, and stays sealed", async () => {
+    const { recordName } = await saved(device, { fields: { scans: ["red", "green", "blue"].map((text) => new Blob([text])) } }, inZone);
+    const late = await deviceOf(cloud, "ada@example.com");
+    const record = await fetched(late, recordName, inZone);
+    const files = record.fields.scans.value;
+    await enrolled(late, device);
+    for (const value of [files.slice(1), [...files].reverse()]) {
+        const changed = { ...record, fields: { scans: { ...record.fields.scans, value }, diagnosis: secret("flu") } };
+        const error = await refusal(saved(late, changed, inZone));
+        assert.deepEqual([error.ckErrorCode, /fetch the record anew/.test(error.reason)], ["INVALID_ARGUMENTS", true]);
+    }
+    const { fields: { scans }, ...fresh } = await fetched(late, recordName, inZone);
+    const kept = await saved(late, { ...fresh, fields: { scans: { ...scans, value: scans.value.slice(1) } } }, inZone);
+    assert.deepEqual(await Promise.all(kept.fields.scans.value.map(async (asset) => String(await opened(device, asset)))), ["green", "blue"]);
+});
+
 test("another file, a chunk less, a changed byte, another count and a root of the server's are refused", async () => {
     const long = randomBytes(1_048_576 + 3);
     const { recordName, fields } = await saved(device, { fields: { scan: new Blob([long]), scans: [new Blob(["a"]), new Blob(["b"])] } }, inZone);

@@ -240,8 +240,10 @@ export async function sealRecord(keys, record, { base, hasAllKeys, now }) {
     for (const [name, field] of Object.entries(record.fields ?? {})) {
         if (isSealed(field)) continue;
         if (filesIn(field).some((file) => sentFile(file) && sentFile(file)?.keyID !== keyID)) throw busy();
-        const roots = rootsOf(record, name, (kept ?? ended)?.files.find((known) => known.name === name)?.roots);
-        if (roots.length > 0 && ended && filesIn(field).some((file) => !sentFile(file))) throw new RecordFault("otherScope", record.recordName);
+        if (ended?.files.some((known) => known.name === name) && filesIn(field).some((file) => file?.fileChecksum !== undefined && !sentFile(file))) {
+            throw new RecordFault("otherScope", record.recordName);
+        }
+        const roots = rootsOf(record, name, kept?.files.find((known) => known.name === name)?.roots);
         if (roots.length > 0) files.push({ name, roots });
     }
     const stamp = nextStamp(now, base?.parts.stamp);
@@ -265,11 +267,13 @@ export async function sealRecord(keys, record, { base, hasAllKeys, now }) {
  */
 function rootsOf(record, name, before = []) {
     const files = filesIn(record.fields[name]);
-    // A page that had no keys as it read the record has no roots.
-    const isAsRead = files.length === before.length
-        && files.every((file) => file?.fileChecksum !== undefined && file.receipt === undefined && file.encryptionRoot === undefined);
-    if (isAsRead) return before;
+    const isOld = (/** @type {any} */ file) => file?.fileChecksum !== undefined && file.receipt === undefined;
+    // A page that had no keys as it read the record has no roots, and nothing tells in which order it has the files.
+    if (files.length === 1 && before.length === 1 && isOld(files[0]) && files[0].encryptionRoot === undefined) return before;
     const roots = files.map((file) => sentFile(file)?.root ?? before.find((root) => root === file?.encryptionRoot));
+    if (before.length > 0 && files.some((file, place) => isOld(file) && roots[place] === undefined)) {
+        throw new Fault(`'${name}' has files that were read without their keys: fetch the record anew, and save it again`, "INVALID_ARGUMENTS");
+    }
     const known = roots.flatMap((root) => root ?? []);
     if (known.length === 0 || known.length === files.length) return known;
     throw new Fault(`'${name}' has plain files beside encrypted ones`, "INVALID_ARGUMENTS");
