@@ -154,6 +154,28 @@ test("a share of an answer that has a participant without an ID is refused: the 
     assert.equal((await shareOf(ada, zoneID)).participants.length, 2);
 });
 
+test("whom two answers show with different permissions gets no key when the second list is saved back", async () => {
+    const { ada, zoneID } = await sharedZone();
+    const eve = await newPerson("eve");
+    await eve.keys.begin();
+    let permission = "READ_WRITE";
+    ada.change = (endpoint, answer) => {
+        const added = { ...invited(eve.user, permission), participantId: "EVE", acceptanceStatus: "ACCEPTED" };
+        for (const record of answer.records ?? []) if (record.recordName === zoneShare) record.participants.push(added);
+        return answer;
+    };
+    await shareOf(ada, zoneID);
+    permission = "READ_ONLY";
+    const share = await shareOf(ada, zoneID);
+    const sent = ada.sent.length;
+    const hostile = ada.change;
+    // The server refuses the participant that it has never had. A hostile one takes it.
+    ada.change = (endpoint, answer) => (answer.records?.[0]?.serverErrorCode ? { records: [share] } : hostile(endpoint, answer));
+    await saved(ada, share, { zoneID });
+    await saved(ada, { recordName: "later", fields: { diagnosis: secret("new") } }, { zoneID });
+    assert.ok(!ada.sent.slice(sent).some(({ endpoint }) => endpoint === "keys/scopes/modify"));
+});
+
 test("a permission that the server raises in its list is not raised in the signed one", async () => {
     const { ada, ben, zoneID, theirs } = await sharedZone({ permission: "READ_ONLY" });
     ada.change = (endpoint, answer) => {

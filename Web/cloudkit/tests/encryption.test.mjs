@@ -214,14 +214,36 @@ test("the server's list takes from the signed one, and a wish alone gives", asyn
     assert.deepEqual(next([wish("_ben", 3), wish("_cleo", 1)], list), { _ben: [3, 3] });
 });
 
+test("a change adds nobody whom the page has not added, and raises what the page has raised above all that was shown", async () => {
+    const { fingerprint, head } = await log();
+    const own = { account, fingerprint, head };
+    const logs = new Map(["_ben", "_eve"].map((user) => [user, { fingerprint: user, head: { number: 0, hash: "" }, isReset: false }]));
+    const ben = { user: "_ben", fingerprint: "_ben", head, permission: 2, role: 3 };
+    const newest = { number: 3, participants: [{ user: account.user, role: 1 }, ben] };
+    const shown = (permission, role = 3) => ({ shown: { permission, role } });
+    const given = (wish) => Object.fromEntries(nextParticipants(newest, own, [{ participant: "x", role: 3, ...wish }], undefined, logs)
+        .filter(({ role }) => role !== 1).map(({ user, permission, role }) => [user, [permission, role]]));
+    assert.deepEqual(given({ user: "_eve", permission: 2, ...shown(3) }), { _ben: [2, 3] });
+    assert.deepEqual(given({ user: "_eve", permission: 3, ...shown(2) }), { _ben: [2, 3] });
+    assert.deepEqual(given({ user: "_ben", permission: 3, ...shown(2) }), { _ben: [3, 3] });
+    assert.deepEqual(given({ user: "_ben", permission: 3, ...shown(3, 2) }), { _ben: [2, 3] }, "the server has shown another role");
+    assert.deepEqual(given({ user: "_ben", permission: 1, ...shown(3) }), {});
+    const kept = { scopes: {} };
+    keepWishes(kept, [{ participant: "b", user: "_ben", permission: 2, role: 3 }], "Trip");
+    keepWishes(kept, [{ participant: "b", user: "_eve", permission: 3, role: 3, ...shown(2) }], "Trip");
+    assert.deepEqual(wishesIn(kept, "Trip"), [{ participant: "b", user: "_ben", permission: 3, role: 3 }], "the page has added Ben");
+});
+
 test("a wish is for whom the page names or changes, and ends with its manifest, its refusal or 90 days of an address", () => {
     const ben = { participantId: "b", userIdentity: { userRecordName: "_ben" }, permission: "READ_ONLY", type: "USER" };
     const shown = new Map([["b", { permission: 2, role: 3, user: "_ben" }], ["c", { permission: 3, role: 3, user: "_cleo" }]]);
     const owner = { participantId: "o", type: "OWNER", permission: "READ_WRITE" };
-    assert.deepEqual(wishesOf([owner, ben], shown).wishes, [{ participant: "c", user: "_cleo", permission: 1, role: 3 }]);
+    assert.deepEqual(wishesOf([owner, ben], shown).wishes,
+        [{ participant: "c", user: "_cleo", permission: 1, role: 3, shown: { permission: 3, role: 3 } }]);
     const cleo = { ...ben, participantId: "c", userIdentity: { userRecordName: "_cleo" }, permission: "READ_WRITE" };
     const raised = { ...ben, permission: "READ_WRITE" };
-    assert.deepEqual(wishesOf([owner, raised, cleo], shown).wishes, [{ participant: "b", user: "_ben", permission: 3, role: 3 }]);
+    assert.deepEqual(wishesOf([owner, raised, cleo], shown).wishes,
+        [{ participant: "b", user: "_ben", permission: 3, role: 3, shown: { permission: 2, role: 3 } }]);
     const eve = { ...ben, participantId: "e", userIdentity: { userRecordName: "_eve" } };
     const { participants: [, added], wishes: [wish] } = wishesOf([cleo, { ...eve, participantId: undefined }, eve, ben], shown);
     assert.deepEqual([wish.participant, wish.user], [added.participantId, "_eve"]);

@@ -327,8 +327,8 @@ export class Exchange extends AccountExchange {
             this.services.log("warn", `This device cannot keep who is to have the keys of the zone '${key}': ${error.message}`);
         }
         await this.forgetZone(key);
-        for (const { user, permission } of hasKeys ? wishes : []) {
-            if (user === undefined || permission === permissions.none) continue;
+        for (const { user, permission, shown } of hasKeys ? wishes : []) {
+            if (user === undefined || shown || permission === permissions.none) continue;
             try {
                 await this.logsOf(user, options, true);
             } catch (error) {

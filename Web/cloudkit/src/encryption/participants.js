@@ -19,12 +19,15 @@ import { wrap } from "./wraps.js";
 /**
  * A participant whom the page has added, changed or removed. `participant` is the ID in the share, or the name of the
  * user's record. A permission of none removes. `isPending` says that the server has not answered the save of the share;
- * `since` is the time at which this device has met an invitation by an address, whose user the server names.
+ * `since` is the time at which this device has met an invitation by an address, whose user the server names. `shown` is
+ * the highest permission and role that answers have shown of a participant whom the page has changed or removed, and did
+ * not add: it adds nobody.
  * @typedef {{
  *     participant: string, user?: string, permission: number, role: number, isPending?: true, since?: number,
- *     isNamedByServer?: true,
+ *     isNamedByServer?: true, shown?: Rights,
  * }} Wish
  */
+/** @typedef {{ permission: number, role: number }} Rights */
 
 /** Milliseconds after which a wish for an address ends: the server says whose the address is. */
 const addressMilliseconds = 90 * 24 * 3600 * 1000;
@@ -90,13 +93,33 @@ export function wishesOf(participants, shown) {
         const before = shown.get(one.participantId);
         const participantId = one.participantId ?? crypto.randomUUID().toUpperCase();
         const isChanged = before && (before.permission !== permission || before.role !== role);
-        if (one.participantId === undefined || isChanged) wishes.push({ participant: participantId, user: userOf(one), permission, role });
+        if (one.participantId === undefined) wishes.push({ participant: participantId, user: userOf(one), permission, role });
+        if (isChanged) {
+            const { user = userOf(one), ...rights } = before;
+            wishes.push({ participant: participantId, user, permission, role, shown: rights });
+        }
         return { ...one, participantId };
     });
-    for (const [participant, { user, role }] of shown) {
-        if (!named.some(({ participantId }) => participantId === participant)) wishes.push({ participant, user, permission: permissions.none, role });
+    for (const [participant, { user, ...rights }] of shown) {
+        if (named.some(({ participantId }) => participantId === participant)) continue;
+        wishes.push({ participant, user, permission: permissions.none, role: rights.role, shown: rights });
     }
     return { participants: named, wishes };
+}
+
+/**
+ * The permission and role that a wish gives. A change raises what the page has raised above all that was shown, and
+ * nothing else: the page saves the rest as the server has shown it.
+ * @param {Wish} wish
+ * @param {Rights | undefined} before those in the manifest, or of an earlier wish
+ * @returns {Rights | undefined} nothing for a change of somebody who has none
+ */
+function rightsOf({ permission, role, shown }, before) {
+    if (!shown) return { permission, role };
+    return before && {
+        permission: permission > shown.permission ? permission : Math.min(permission, before.permission),
+        role: role < shown.role ? role : Math.max(role, before.role),
+    };
 }
 
 /**
@@ -116,7 +139,8 @@ function setWishes(kept, zone, some) {
 }
 
 /**
- * Keeps wishes for a zone, in the place of earlier ones for the same participants.
+ * Keeps wishes for a zone, in the place of earlier ones for the same participants. A change of somebody whom the page
+ * has added before is of the user whom it added.
  * @param {Kept} kept which is changed
  * @param {Wish[]} some
  * @param {string} zone
@@ -126,8 +150,12 @@ export function keepWishes(kept, some, zone, isPending = false) {
     if (some.length === 0) return;
     const isOfSame = (/** @type {Wish} */ one, /** @type {Wish} */ other) =>
         one.participant === other.participant || (one.user !== undefined && one.user === other.user);
-    const left = wishesIn(kept, zone).filter((old) => (isPending && !old.isPending) || !some.some((one) => isOfSame(one, old)));
-    const added = some.filter(({ user, permission }) => user !== undefined || permission !== permissions.none)
+    const known = wishesIn(kept, zone);
+    const left = known.filter((old) => (isPending && !old.isPending) || !some.some((one) => isOfSame(one, old)));
+    const added = some.map((one) => {
+        const old = one.shown && known.find((wish) => !wish.shown && isOfSame(one, wish));
+        return old ? { ...old, participant: one.participant, ...rightsOf(one, old) } : one;
+    }).filter(({ user, permission, shown }) => user !== undefined || (permission !== permissions.none && !shown))
         .map(({ isPending: _, ...wish }) => ({ ...wish, ...isPending && { isPending } }));
     setWishes(kept, zone, [...left, ...added]);
 }
@@ -139,8 +167,7 @@ export function keepWishes(kept, some, zone, isPending = false) {
  * @param {string} zone
  */
 export function takeBack(kept, some, zone) {
-    setWishes(kept, zone, wishesIn(kept, zone).filter((old) => !old.isPending || !some.some(
-        ({ participant, permission, role }) => participant === old.participant && permission === old.permission && role === old.role)));
+    setWishes(kept, zone, wishesIn(kept, zone).filter((old) => !old.isPending || !some.some(({ participant }) => participant === old.participant)));
 }
 
 /**
@@ -175,7 +202,7 @@ export function meetList(kept, list, zone, asked, now) {
 }
 
 /**
- * Forgets the wishes that a manifest fulfils.
+ * Forgets the wishes that a manifest fulfils, and changes of people whom it does not have.
  * @param {Kept} kept which is changed
  * @param {ScopeManifest} manifest
  * @param {string} zone
@@ -183,9 +210,11 @@ export function meetList(kept, list, zone, asked, now) {
 export function settleWishes(kept, manifest, zone) {
     const wishes = wishesIn(kept, zone);
     if (wishes.length === 0) return;
-    setWishes(kept, zone, wishes.filter(({ user, permission, role }) => {
-        const one = participantOf(manifest, user);
-        return one ? one.permission !== permission || one.role !== role : permission !== permissions.none;
+    setWishes(kept, zone, wishes.filter((wish) => {
+        const one = participantOf(manifest, wish.user);
+        const rights = rightsOf(wish, one);
+        if (!rights) return false;
+        return one ? one.permission !== rights.permission || one.role !== rights.role : rights.permission !== permissions.none;
     }));
 }
 
@@ -216,7 +245,7 @@ export function nextParticipants(newest, own, wishes, list, logs) {
         if (user === undefined || user === own.account.user) continue;
         const before = participantOf(newest, user);
         const wish = last(user);
-        const said = wish ?? before;
+        const said = wish ? rightsOf(wish, before) : before;
         const log = logs.get(user);
         if (!said || !log || log.isReset) continue;
         let { permission, role } = said;

@@ -90,7 +90,7 @@ export class Shares {
             const [permission, role] = [permissionOf(one), roleOf(one)];
             shown.set(one.participantId, {
                 permission: Math.max(permission, before?.permission ?? 0), role: Math.min(role, before?.role ?? role),
-                user: userOf(one) ?? before?.user,
+                user: before?.user ?? userOf(one),
             });
         }
         if (this.#shown.size >= zonesMax) this.#shown.clear();
