@@ -30,7 +30,8 @@ import Testing
             "POST device/tokens/register", "GET device/tokens/web-push", "POST device/tokens/web-push", "GET device/notifications",
             "POST device/notifications", "POST container/tokens/create", "POST container/tokens/register", "POST …/records/query",
             "GET …/zones/list", "POST …/zones/list", "POST …/keys/append", "POST …/keys/log",
-            "POST …/keys/scopes/modify", "POST …/keys/scopes/list", "POST …/keys/enrolment/post", "POST …/keys/enrolment/list",
+            "POST …/keys/scopes/modify", "POST …/keys/scopes/list", "POST …/keys/scopes/join", "POST …/keys/enrolment/post",
+            "POST …/keys/enrolment/list",
             // Ten names without a record count as a record.
             "POST …/records/lookup",
         ],

@@ -61,7 +61,7 @@ import Testing
         #expect(try await modify(scene, "ada", "create", "a", bytes: 2000)?["serverErrorCode"] == nil)
         func held(_ email: String) async -> Answer { await scene.administrate("GET", "/admin/1/users/usage?email=\(email)") }
         let answer = await held("ada@example.com")
-        let places = try JSONDecoder().decode(AccountMessages.Usage.self, from: Data(answer.text.utf8)).databases
+        let places = try JSONDecoder().decode(AccountMessages.AccountUsage.self, from: Data(answer.text.utf8)).databases
         let here = try #require(places.first { $0.container == TestServer.container && $0.environment == "development" })
         #expect(here.bytes > 2000 && here.bytes < 4000 && here.limit == 100_000, "\(answer.text)")
         #expect(places.allSatisfy { $0 == here || $0.bytes < 1000 }, "\(answer.text)")

@@ -37,7 +37,7 @@ enum SecondUserTable {
             ("subscriptions/modify", subscription(#""operationType":"create""#, #","subscriptionType":"zone",\#(adasCellar)"#), "200:BAD_REQUEST"),
             ("keys/append", "{}", "400"), ("keys/log", #"{"user":"<<name>>"}"#, "200"),
             ("keys/scopes/modify", "{}", "400"), ("keys/scopes/list", #"{\#(adasCellar)}"#, "400"),
-            ("keys/scopes/list", #"{\#(inCellar)}"#, "404:ZONE_NOT_FOUND"),
+            ("keys/scopes/list", #"{\#(inCellar)}"#, "404:ZONE_NOT_FOUND"), ("keys/scopes/join", "{}", "400"),
             ("keys/enrolment/post", "{}", "400"), ("keys/enrolment/list", "{}", "200"),
             ("users/discover", #"{"lookupInfos":[{"userRecordName":"<<name>>"}]}"#, "400"),
             ("users/lookup/email", #"{"users":[{"emailAddress":"ada@example.com"}]}"#, "400"),

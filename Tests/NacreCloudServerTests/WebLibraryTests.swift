@@ -41,8 +41,8 @@ struct WebLibraryTests {
         }
     }
 
-    @Test func `each script of the library has at most 40 KB of gzip, and the module for encrypted values 25 KB`() throws {
-        for (name, most) in [("cloudkit.js", 40), ("cloudkit.mjs", 40), ("cloudkit-encryption.mjs", 25)] {
+    @Test func `each script of the library has at most 40 KB of gzip, and the module for encrypted values 30 KB`() throws {
+        for (name, most) in [("cloudkit.js", 40), ("cloudkit.mjs", 40), ("cloudkit-encryption.mjs", 30)] {
             #expect(try #require(WebLibrary.files[name]).gzip.count <= most << 10, "\(name)")
         }
     }

@@ -124,7 +124,7 @@ struct FormTests {
             for suite in UInt8.min...UInt8.max where suite != 1 {
                 #expect(throws: FormFault.unknownSuite(suite)) { try sample.rewritten([suite] + sample.bytes.dropFirst()) }
             }
-            for kind in UInt8.min...UInt8.max where kind == 0 || kind > 13 {
+            for kind in UInt8.min...UInt8.max where kind == 0 || kind > 15 {
                 #expect(throws: FormFault.otherKind(kind)) { try sample.rewritten([1, kind] + sample.bytes.dropFirst(2)) }
             }
         }

@@ -46,8 +46,8 @@ extension AdminClient {
     }
 
     /// Returns what an account's private databases hold, in every container and environment.
-    func usage(ofAccount email: String) async throws -> AccountMessages.Usage {
-        try await get(AccountMessages.Usage.self, "/admin/1/users/usage", [("email", email)])
+    func usage(ofAccount email: String) async throws -> AccountMessages.AccountUsage {
+        try await get(AccountMessages.AccountUsage.self, "/admin/1/users/usage", [("email", email)])
     }
 
     func mail() async throws -> AdminMessages.Mail {

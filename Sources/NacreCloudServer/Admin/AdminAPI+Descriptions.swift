@@ -125,7 +125,7 @@ extension AdminAPI {
         post("users", "Users", "Makes an account.", Messages.NewUser.self, Messages.User.self, status: 201),
         get("users", "Users", "The accounts.", Messages.Users.self, query: [after]),
         get("users/show", "Users", "One account.", Messages.UserDetails.self, query: [.required("email")]),
-        get("users/usage", "Users", "What an account's private databases hold.", AccountMessages.Usage.self, query: [.required("email")]),
+        get("users/usage", "Users", "What an account's private databases hold.", AccountMessages.AccountUsage.self, query: [.required("email")]),
         post("users/change-email", "Users", "Gives an account another address.", Messages.NewEmail.self, Messages.User.self),
         post("users/change-name", "Users", "Sets an account's names.", Messages.NewNames.self, Messages.Names.self),
         post("users/state", "Users", "Says whether an account reaches its data.", Messages.NewUserState.self, Messages.UserState.self),

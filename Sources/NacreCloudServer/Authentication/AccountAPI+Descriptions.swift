@@ -36,7 +36,7 @@ extension AccountAPI {
             "discoverability", "Says whether others of a container may find the user.", AccountMessages.DiscoverabilityAnswer.self,
             AccountMessages.DiscoverabilityAnswered.self),
         post(
-            "usage", "What the account's private databases hold.", AccountMessages.UsageQuestion.self, AccountMessages.Usage.self,
+            "usage", "What the account's private databases hold.", AccountMessages.UsageQuestion.self, AccountMessages.AccountUsage.self,
             by: byTokenOrPassword, example: "{}"),
         post("passkeys/list", "The account's passkeys.", AccountMessages.PasskeysQuestion.self, AccountMessages.Passkeys.self),
         post("passkeys/remove", "Takes a passkey away.", AccountMessages.PasskeyRemoval.self, AccountMessages.Passkey.self),

@@ -15,7 +15,7 @@ extension AccountAPI {
     }
 
     /// The bytes that the private databases of an account's users hold.
-    static func usage(of appUsers: [AppUser], in cloud: Cloud) async throws -> AccountMessages.Usage {
+    static func usage(of appUsers: [AppUser], in cloud: Cloud) async throws -> AccountMessages.AccountUsage {
         var lines: [AccountMessages.PlaceUsage] = []
         for appUser in appUsers {
             WorkMeter.current?.add(rows: 1)
@@ -24,7 +24,7 @@ extension AccountAPI {
                 AccountMessages.PlaceUsage(
                     container: appUser.container, environment: appUser.environment.rawValue, bytes: usage.bytes, limit: usage.limit))
         }
-        return AccountMessages.Usage(databases: lines)
+        return AccountMessages.AccountUsage(databases: lines)
     }
 }
 

@@ -116,7 +116,7 @@ package enum AccountMessages {
         package var password: String?
     }
 
-    package struct Usage: Codable, Hashable, Sendable {
+    package struct AccountUsage: Codable, Hashable, Sendable {
         package var databases: [PlaceUsage]
     }
 
