@@ -122,7 +122,8 @@ struct HostileRecordsTests {
         await cloud.put(record, in: Self.notes)
     }
 
-    /// Has a process share two records, each with an encrypted value. The server does not show the first share any more.
+    /// Has a process share two records, each with an encrypted value. The server does not show the first share any
+    /// more.
     private func shareTwo() async throws -> TwoShares {
         let line = try server.process().line
         let patience = Patience(requestTimeout: 60, resourceTimeout: nil, retriesNetworkErrors: false)

@@ -189,8 +189,8 @@ extension ModifyPlan.Batch {
                     do throws(SecretFault) {
                         return .success(try open(shown, with: zoneKeys, asked: asked, since: moment))
                     } catch {
-                        // Another device may have made a newer key, or the zone: then the record is of another scope than the one
-                        // in which this process has seen it.
+                        // Another device may have made a newer key, or the zone: then the record is of another scope
+                        // than the one in which this process has seen it.
                         if [.otherKey, .otherScope, .rolledBack].contains(error), keys.renewed.insert(place).inserted {
                             forgetZoneKeys(named: zone.zoneName)
                             keys.found[place] = nil

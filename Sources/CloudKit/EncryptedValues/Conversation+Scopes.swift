@@ -60,8 +60,8 @@
             init(_ parent: String?) { self = parent.flatMap { $0.isEmpty ? nil : .parent($0) } ?? .end(.zone) }
         }
 
-        /// Takes the step from a record that the batch saves. On a device of the owner the parent counts if the app or a
-        /// manifest has said it: the server alone could lead into any share.
+        /// Takes the step from a record that the batch saves. On a device of the owner the parent counts if the app or
+        /// a manifest has said it: the server alone could lead into any share.
         private func step(from save: ModifyPlan.Save, _ exchange: KeyExchange, _ place: Place) async throws(CKError) -> Step {
             let name = save.record.recordID.recordName
             if let share = save.share, try await exchange.isRoot(name, ofShare: share, at: place) { return .end(.share(share)) }

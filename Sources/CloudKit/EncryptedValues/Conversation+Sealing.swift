@@ -167,8 +167,8 @@ extension Conversation {
         }
 
         /// Seals the values of saves, each for the scope of its place.
-        /// - Parameter isFresh: whether each way to the root of a share is followed to its end. A place that this process
-        ///   only remembers is looked for anew before a save fails whose files would stay behind.
+        /// - Parameter isFresh: whether each way to the root of a share is followed to its end. A place that this
+        ///   process only remembers is looked for anew before a save fails whose files would stay behind.
         /// - Throws: an error that ends the batch as a whole.
         private func sealedChanges(
             of batch: ModifyPlan.Batch, _ indices: [Int], isFresh: Bool

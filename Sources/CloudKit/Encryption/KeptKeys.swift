@@ -37,8 +37,8 @@
             package let head: ChainHead
             /// The scopes that the zone's name had before, the newest last. A server that shows one again rolls back.
             package let before: [ScopeID]
-            /// The name of the record of the share of records whose scope it is; nil: it is a zone's, or was never asked
-            /// for by that name.
+            /// The name of the record of the share of records whose scope it is; nil: it is a zone's, or was never
+            /// asked for by that name.
             package var share: String?
         }
 

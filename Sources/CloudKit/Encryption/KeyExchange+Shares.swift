@@ -79,8 +79,8 @@
             return share
         }
 
-        /// Makes the scope of a share of records that this device's app is about to save. One of an earlier share of the
-        /// name is taken from those who took part in that.
+        /// Makes the scope of a share of records that this device's app is about to save. One of an earlier share of
+        /// the name is taken from those who took part in that.
         /// - Parameters:
         ///   - share: the names of the share's record and of the record at its root, as the app has them: the server
         ///     could name another root.
@@ -112,8 +112,8 @@
             throw .keysAreBusy
         }
 
-        /// Takes the keys of a share of records that this device's app has ended from all who took part: the next version
-        /// of its key is the owner's alone. The server's list of participants is not asked for.
+        /// Takes the keys of a share of records that this device's app has ended from all who took part: the next
+        /// version of its key is the owner's alone. The server's list of participants is not asked for.
         func end(share: String, at place: Place) async throws(CKError) {
             let name = KeptKeys.name(ofShare: share, inZone: place.zone)
             try await line.keyStore.update(account) { kept throws(CKError) in kept.setWishes([], ofZone: name) }

@@ -19,8 +19,8 @@ extension Cloud {
     /// Each database is cleared in transactions of its own. An interrupted deletion can be run again, and no container
     /// of the name can be made before it is done. Tasks remove the rows and files of deleted zones afterwards. The
     /// trees of its accounts' key logs stay, because devices hold them against what they have seen.
-    /// - Parameter forget: Forgets what this process remembers of the container's sign-ins. Called once the container is
-    ///   closed, and again once no account has a name in it, before its data go.
+    /// - Parameter forget: Forgets what this process remembers of the container's sign-ins. Called once the container
+    ///   is closed, and again once no account has a name in it, before its data go.
     /// - Throws: `ServerError.noContainer`.
     package func deleteContainer(_ name: String, forget: @Sendable () -> Void = {}) async throws -> ContainerDeletion {
         let credentials = try await registry.closeContainer(name)

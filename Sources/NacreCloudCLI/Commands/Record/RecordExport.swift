@@ -155,7 +155,8 @@ enum RecordExport {
         }
 
         /// Prints what was written, and what was left out.
-        /// - Throws: `CommandFailure` where the server could not answer records, or a field of one has no name for a folder.
+        /// - Throws: `CommandFailure` where the server could not answer records, or a field of one has no name for a
+        ///   folder.
         func report() throws {
             Output.message("Exported \(count) records.")
             if !sealed.isEmpty { Output.message("Left out, since they are encrypted: \(sealed.sorted().joined(separator: ", ")).") }
