@@ -77,6 +77,15 @@ struct KeysOfShareTests {
         #expect(error?.code == .accountTemporarilyUnavailable)
     }
 
+    @Test func `a file for another user's zone is not sent plain when the server hides keys that this device has seen`() async throws {
+        let account = try #require(KeyDevice.account)
+        _ = try await device.toSave(Self.mine)
+        #expect(try await keysForFiles(in: Self.bobsNotes) == nil)
+        try await device.line.keyStore.update(account) { kept throws(CKError) in kept.sharedScopes["_bob Notes"] = kept.scopes["Mine"] }
+        let error = try #require(await #expect(throws: CKError.self) { try await keysForFiles(in: Self.bobsNotes) })
+        #expect(error.code == .internalError)
+    }
+
     @Test func `a file makes no key of a zone before this device has seen one, nor in a zone that has a share`() async throws {
         let account = try #require(KeyDevice.account)
         _ = try await KeyExchange(asking: conversation(.private), of: account).ownKeysForSaving()

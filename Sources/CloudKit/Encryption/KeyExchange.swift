@@ -95,7 +95,7 @@
             if let known = line.openedKeys.withLock({ $0.zone(place, of: account) }) { return known }
             return try await untilCurrent(KeptKeys.scopes(of: place, for: account.name)) { () throws(CKError) in
                 guard let shown = try await scope(of: place) else {
-                    if place.owner == account.name { try await checkHasNoKeys(place.zone) }
+                    try await checkHasNoKeys(place)
                     return nil
                 }
                 return try await open(shown, at: place).keys
@@ -104,16 +104,21 @@
 
         /// Checks that the server may show no keys of a zone. Keys are asked for records with manifests, which a zone
         /// without keys has if a reset has ended those that this device may have seen.
-        private func checkHasNoKeys(_ zone: String) async throws(CKError) {
-            guard try await line.keyStore.keys(of: account).scopes[zone] != nil else { return }
-            switch try await accountState() {
-            case .ended: return
-            case .closed(_, let wasRemoved): throw .deviceHasNoKeys(wasRemoved: wasRemoved)
-            case .empty, .open: break
+        private func checkHasNoKeys(_ place: Place) async throws(CKError) {
+            let isOwn = place.owner == account.name
+            let zone = isOwn ? place.zone : KeptKeys.name(ofShared: place)
+            let scopes = KeptKeys.scopes(of: place, for: account.name)
+            guard try await line.keyStore.keys(of: account)[keyPath: scopes][zone] != nil else { return }
+            if isOwn {
+                switch try await accountState() {
+                case .ended: return
+                case .closed(_, let wasRemoved): throw .deviceHasNoKeys(wasRemoved: wasRemoved)
+                case .empty, .open: break
+                }
+                // A log that follows a reset has this device forget the scopes before it.
+                guard try await line.keyStore.keys(of: account).scopes[zone] != nil else { return }
             }
-            // A log that follows a reset has this device forget the scopes before it.
-            guard try await line.keyStore.keys(of: account).scopes[zone] != nil else { return }
-            throw .keysRefused("The server shows no keys of zone '\(zone)', and this device has seen some")
+            throw .keysRefused("The server shows no keys of zone '\(place.zone)', and this device has seen some")
         }
 
         /// Asks for the account again if that was long ago: another device may have removed one since, and that one has
