@@ -205,7 +205,7 @@ extension WritePlan {
 
 extension Cloud {
     /// `keys/scopes/join`: keeps the key that a link has opened, sealed for the account of the caller, and the word by
-    /// which the owner's devices take the account into the next manifest. A one-time link ends with that. A repeated
+    /// which the owner's devices take the account into the next manifest. A one-time link serves one user. A repeated
     /// request finds its word, and is answered as before.
     ///
     /// The caller takes part by the share of the whole zone. So there are at most as many words as participants: those
@@ -233,7 +233,10 @@ extension Cloud {
                 var plan = WritePlan()
                 plan.entries = [row]
                 let link = addition.joining.parts.link
-                if !link.isEmpty { plan.entriesRemoved.append(ScopeEntries.link(link, of: scope, in: address)) }
+                // The owner's devices need the secret to verify the word: a one-time link stays for them until the next
+                // manifest, and serves nobody else.
+                let others = try rows.filter { $0.key.kind == .scopeJoining && $0.key != row.key }.map(JoiningRow.init)
+                guard link.isEmpty || !others.contains(where: { $0.joining.parts.link == link }) else { throw ServerError.linkHasOtherKey }
                 let users = Set(people.compactMap(\.user))
                 plan.entriesRemoved += try rows.filter { $0.key.kind == .scopeJoining && $0.key != row.key }.filter {
                     !users.contains(try JoiningRow($0).joining.parts.user)
