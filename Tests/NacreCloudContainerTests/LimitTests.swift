@@ -95,6 +95,7 @@ import Testing
         "CloudKit/Encryption/KeptKeys.swift zonesWithWishesMax", "CloudKit/Encryption/KeyExchange.swift usersMax",
         "CloudKit/Encryption/OpenedKeys.swift zonesMax", "CloudKit/Encryption/SealingAnew.swift recordsAnewMax",
         "CloudKit/Encryption/SeenFields.swift fieldsMax",
+        "CloudKit/EncryptedValues/Conversation+Scopes.swift parentsMax", "CloudKit/Encryption/SealingByShares.swift recordsMax",
         "CloudKit/Encryption/BackgroundPasses.swift passesMax", "CloudKit/Encryption/BackgroundPasses.swift passTokenMax",
     ]
 

@@ -58,7 +58,7 @@
         /// The records that could not be: they, or their files, do not verify, or they are `elsewhere`. The older
         /// versions stay as long as there are some.
         package internal(set) var left = 0
-        /// Those of them that verify, and that the server has in another place than the one that they are sealed for.
+        /// The records of these that verify, and that the server has in another place than the one they are sealed for.
         package internal(set) var elsewhere = 0
     }
 
@@ -125,7 +125,7 @@
             let key: KeyID?
             var sealed = 0
             var left = 0
-            /// Those of them that this process has met, and that the server has in another place.
+            /// The records that were left, that this process has met, and that the server has in another place.
             var elsewhere = 0
             /// The token of the last page that is done.
             var token: String?

@@ -15,8 +15,7 @@ import Testing
 
     @Test(arguments: Engine.ofHistories) func `what anybody sees, may do and hears is what the share says`(engine: Engine) async throws {
         var run = try await ShareRun(engine)
-        // The history goes on until it has met everything: a run in which the guests never or always take part finds
-        // nothing.
+        // The history goes on until it has met everything.
         func isVaried() -> Bool {
             let rare = [run.claimed, run.late, run.asked, run.joined]
             return run.allowed > Self.steps / 20 && run.refused > Self.steps / 20 && rare.allSatisfy { $0 > 0 }

@@ -86,7 +86,7 @@ import Testing
             var saved: [CKRecord] = []
             for record in Self.tree { saved.append(try await ada.privateCloudDatabase.save(record)) }
             let zone = try scope(of: saved[0])
-            try await share(saved[0], with: [ben], by: ada, scene)
+            try await share(try await own("list", by: ada), with: [ben], by: ada, scene)
             #expect(diagnosis(try await shared("list", by: ben, scene)) == "measles")
             #expect(diagnosis(try await shared("leaf", by: ben, scene)) == "flu")
             try await ada.privateCloudDatabase.deleteRecord(withID: Self.shareID)
