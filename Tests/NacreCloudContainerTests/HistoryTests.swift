@@ -71,7 +71,8 @@ import Testing
         try await withThrowingTaskGroup(of: HistoryFollower?.self) { group in
             for index in 0..<Self.writers {
                 var writer = HistoryWriter(
-                    cloud: servers[index % servers.count], book: book, random: SeededRandom(seed: seed &+ UInt64(index)), operations: Self.operations / Self.writers)
+                    cloud: servers[index % servers.count], book: book, random: SeededRandom(seed: seed &+ UInt64(index)),
+                    operations: Self.operations / Self.writers)
                 group.addTask {
                     try await writer.run()
                     return nil

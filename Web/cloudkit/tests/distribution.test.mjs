@@ -32,7 +32,7 @@ function page(src, globals = {}) {
     const events = [];
     const window = { dispatchEvent: (event) => events.push(event.type) };
     const document = { currentScript: { src }, getElementById: () => null };
-    const context = { window, document, addEventListener() {}, Event, URL, Promise, crypto, ...globals };
+    const context = { window, document, addEventListener() {}, Event, URL, Promise, crypto, AbortSignal, ...globals };
     runInNewContext(readFileSync(at("cloudkit.js"), "utf8"), context);
     return { CloudKit: window.CloudKit, events };
 }

@@ -138,8 +138,11 @@ test("the keys of a scope open from their wrap and under each other", async () =
     assert.equal(hex(opened), vectors.secrets["scope key 2"]);
 });
 
+/** The manifests of the vectors, as texts. */
+const scopeManifests = () => Object.entries(vectors.scope).filter(([name]) => !name.startsWith("ID")).map(([, text]) => text);
+
 test("a chain of manifests counts for its zone and its owner, and without a permission for a link", async () => {
-    const manifests = Object.values(vectors.scope).map(unhex);
+    const manifests = scopeManifests().map(unhex);
     const newest = await log();
     assert.equal((await readChain(manifests.slice(0, 1), place, newest))[0].number, 0);
     await assert.rejects(readChain(manifests, place, newest), /given away by a link/);
@@ -379,7 +382,7 @@ test("bytes that are no plaintext are none", () => {
 
 test("a record's manifest is that of the vectors, also of a moved record, and says what belongs together", async () => {
     const [own, newest, key] = [await device("device"), await log(), scopeKey(2)];
-    const chain = await Promise.all(Object.values(vectors.scope).map((text) => readScopeManifest(unhex(text))));
+    const chain = await Promise.all(scopeManifests().map((text) => readScopeManifest(unhex(text))));
     const hashes = new Map();
     for (const [field, text] of Object.entries(vectors.values)) hashes.set(field, hex(await digest(unhex(text))));
     const stamp = 1_700_000_000_002;
