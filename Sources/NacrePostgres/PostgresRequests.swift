@@ -120,7 +120,7 @@ struct PostgresRead<Value: Sendable>: PostgresRequest {
             return .done(.failure(failure is CancellationError ? failure : StoreError(postgres: failure)))
         }
         if !connection.isUntouched {
-            // Nobody waits for the end of a read: a failure shows with the next request.
+            // The end of a read is waited for by nobody: a failure shows with the next request.
             do {
                 try connection.send(.commit)
                 try connection.post()

@@ -92,8 +92,7 @@
             if let share = record.share?.recordName, try await exchange.isRoot(name, ofShare: share, at: place) { return .end(.share(share)) }
             let isOwn = exchange.account.name == place.owner
             guard let bytes = record.manifest, let form = try? RecordManifest(bytes), !isOwn || !fields.isUnopened else {
-                // Nobody has signed the parent of a plain record. The server could lead the owner into any share with
-                // it.
+                // The parent of a plain record is unsigned: by it the server could lead the owner into any share.
                 return isOwn ? .end(.zone) : Step(record.parent?.recordName)
             }
             let id = form.parts.keyID.scope

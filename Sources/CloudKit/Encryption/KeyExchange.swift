@@ -178,7 +178,7 @@
         /// user who was invited to another user's zone gets an account at the first use.
         func open(_ shown: ShownScope, at place: Place) async throws(CKError) -> (keys: ZoneKeys, own: OwnKeys) {
             var shown = try await withLogs(shown)
-            // Who came by a link may have written before a manifest named them.
+            // A user who came by a link may have written before a manifest named them.
             shown.accounts.merge(line.openedKeys.withLock(\.writers)) { named, _ in named }
             if let own = line.openedKeys.withLock({ $0.own(of: account) }), let keys = try? await open(shown, at: place, with: own) {
                 return (keys, own)
@@ -302,7 +302,7 @@
                 kept.wish(lost.filter { lost in !(kept.wishes[zone] ?? []).contains { $0.user == lost.user } }, inZone: zone)
                 return kept.wishes[zone] ?? []
             }
-            // Of a share whose name is not known nobody is asked.
+            // The list of a share whose name is not known cannot be asked for.
             let isNamed = keys.share != nil || keys.manifest.parts.root.isEmpty
             if isNamed, askingForList || !wishes.isEmpty || !keys.joinings.isEmpty {
                 let found = ShareList(try await share(of: ZoneID(zoneName: keys.place.zone), named: keys.share, in: conversation))

@@ -300,7 +300,7 @@
                 if shown.which.id == nil { settle(manifest, inZone: Self.name(ofShare: shown.which.share, inZone: place.zone)) }
                 if manifest.parts.root.isEmpty, manifest.parts.oldest == manifest.parts.version { passes[place.zone] = nil }
             }
-            // Who came by a link has a wrap by a device of their own, until a manifest has them.
+            // A user who came by a link has a wrap by a device of their own, until a manifest has them.
             let isListed = manifest.parts.readers.contains(log.fingerprint)
             guard let id = manifest.parts.keyID,
                 let wrap = try shown.wraps.map({ try KeyWrap($0) }).first(where: { $0.subject == .scopeKey(id) && $0.recipient == log.fingerprint }),

@@ -195,7 +195,7 @@ extension WritePlan {
             let isOver =
                 switch row.key.kind {
                 case .scopeLink: isNewKey || addition.links != nil
-                // Who is in the manifest has a wrap by the owner.
+                // A user who is in the manifest has a wrap by the owner.
                 default: isNewKey ? true : parts.readers.contains(try JoiningRow(row).joining.parts.fingerprint)
                 }
             if isOver { entriesRemoved.append(row.key) }

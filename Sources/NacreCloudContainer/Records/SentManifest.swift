@@ -67,7 +67,7 @@ extension RecordVerdict.Save {
             let stamp = Timestamp(millisecondsSince1970: Int64(clamping: sent.form.parts.stamp))
             if now + Limits.manifestStampAheadSeconds < stamp { throw .manifestFromTheFuture }
             try sent.checkOrder(after: known, of: live, by: operation)
-            // Nobody could open a value that stays sealed for the scope which the record leaves.
+            // A value that stayed sealed for the scope which the record leaves could be opened by nobody.
             let scope = sent.form.parts.keyID.scope
             if known?.parts.keyID.scope != scope, let left = fields.sealed.first(where: { $0.value.keyID.flatMap(KeyID.init(text:))?.scope != scope })
             {
